@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens to a burst of packets between receive and transmit: parse, flow lookup, (new flow:
+ * pick, port, insert), TCP state and latency, rewrite.  Works on plain bytes in place; knows no
+ * mbuf, no device, no clock and no ring, so that tests, benchmark and fuzzer run the same code.
+ * One pipeline per worker, used by that worker's thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sample.h"
+#include "tables.h"
+
+struct flow_table;
+
+#define PIPELINE_BURST_MAX 64
+/* The most samples one burst can yield: a packet ends at most one exchange and one connect. */
+#define PIPELINE_BURST_SAMPLES (2 * PIPELINE_BURST_MAX)
+/* The most samples one tick can yield. */
+#define PIPELINE_TICK_SAMPLES 256
+
+enum pipeline_verdict {
+	PIPELINE_SEND, /* rewritten: transmit on 'port_out' */
+	PIPELINE_DROP, /* counted already: free it */
+};
+
+/* One packet.  The caller owns the bytes and fills the upper half. */
+struct pipeline_packet {
+	uint8_t *data;   /* Ethernet header first; writable; need not be aligned */
+	uint16_t size;   /* bytes at 'data' */
+	uint8_t port_in; /* index into tables.ports */
+	bool is_l4_bad;  /* the device says that the L4 checksum is wrong */
+	/* filled by pipeline_burst() */
+	uint8_t verdict; /* enum pipeline_verdict */
+	uint8_t port_out;
+	uint16_t size_out; /* bytes to send, Ethernet padding cut off */
+};
+
+/* The worker writes; control reads counters and slots (relaxed). */
+struct pipeline {
+	const struct tables *tables; /* set by the worker before each burst */
+	struct flow_table *flows;    /* not owned */
+	uint64_t counters[KARMALB_N_COUNTERS];
+	struct slot_counters *slots; /* KARMALB_SLOTS_MAX of them, not owned */
+	uint64_t random;        /* state of the pick's generator; seeded by the caller, not 0 */
+	struct sample *samples; /* PIPELINE_BURST_SAMPLES; the caller empties it after each call */
+	unsigned n_samples;
+};
+
+/*
+ * Runs 'n_packets' (0 .. PIPELINE_BURST_MAX) through all stages.  Every packet has a verdict
+ * afterwards and every dropped one was counted under its reason.  'now_us' is CLOCK_MONOTONIC and
+ * never runs backwards.
+ */
+void
+pipeline_burst(
+	struct pipeline *p, struct pipeline_packet *packets, unsigned n_packets, uint64_t now_us);
+
+/*
+ * Time's share of the work: connect and query time-outs, expiry of flows.  Bounded per call, at
+ * most PIPELINE_TICK_SAMPLES samples; call it at least every millisecond while flows exist.
+ * Returns the time at which it wants to be called again, at most 10 ms ahead.
+ */
+uint64_t
+pipeline_tick(struct pipeline *p, uint64_t now_us);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The snapshot: everything from the control side that a worker reads, immutable once published and
+ * replaced whole.  tables_* run on the control thread only; workers read through const pointers
+ * between two quiescent states.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/wire.h>
+
+#define TABLES_SLOT_NONE UINT16_MAX
+
+/* One mirror slot as a worker needs it: one cache line.  Stays while flows refer to the slot. */
+struct table_slot {
+	struct karmalb_endpoint listen;  /* zeroed: slot free */
+	struct karmalb_endpoint address; /* the mirror */
+	uint8_t next_hop_mac[6];
+	uint8_t next_hop_port; /* index into tables.ports */
+	bool has_next_hop;
+	uint32_t connect_timeout_ms;
+	uint32_t query_timeout_ms;
+	uint32_t idle_timeout_ms;
+	uint32_t pad;
+};
+static_assert(sizeof(struct table_slot) == 64, "one cache line");
+
+/* Vose's alias method: column c is drawn uniformly, then own slot if a draw is below the threshold.
+ */
+struct table_alias {
+	uint32_t threshold; /* keep 'slot' if a 32-bit draw is < threshold or threshold is
+			       UINT32_MAX */
+	uint16_t slot;
+	uint16_t alias; /* slot taken otherwise */
+};
+
+struct table_service {
+	struct karmalb_endpoint listen;
+	uint32_t first_column; /* into tables.columns */
+	uint32_t n_columns;    /* 0: no eligible mirror */
+	uint8_t selector;      /* enum karmalb_selector */
+	uint8_t pad[3];
+};
+
+struct table_port {
+	uint8_t mac[6];
+	bool is_up;
+	bool has_gateway;
+	bool is_partial_checksum; /* received L4 checksums may hold the pseudo-header sum only */
+	bool is_reply_by_route;   /* replies leave by 'gateway_mac', not by the client's own MAC */
+	uint8_t gateway_mac[6];
+};
+
+#define TABLES_SERVICE_BUCKETS (2 * KARMALB_SERVICES_MAX) /* power of two, at most half full */
+#define TABLES_SOURCE_BUCKETS  (2 * KARMALB_SOURCES_MAX)
+
+/* Owned by the control thread from tables_build() to tables_free(). */
+struct tables {
+	uint32_t epoch;
+	uint16_t n_services;
+	uint16_t n_sources;
+	uint16_t n_slots; /* highest slot in use + 1 */
+	uint16_t n_ports;
+	struct karmalb_address sources[KARMALB_SOURCES_MAX];
+	struct table_port ports[KARMALB_PORTS_MAX];
+	struct table_service services[KARMALB_SERVICES_MAX];
+	uint16_t service_index[TABLES_SERVICE_BUCKETS]; /* open addressing; UINT16_MAX: empty */
+	uint16_t source_index[TABLES_SOURCE_BUCKETS];
+	struct table_alias *columns; /* all services' alias tables, one after the other */
+	struct table_slot *slots;    /* n_slots of them, aligned to a cache line */
+};
