@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one table of everything that a configuration file may hold: name, where it belongs, type,
+ * unit of a bare number, default, range, whether it may change at run time, help.  The file's
+ * parser, its normal form, 'defaults', SET SERVICE and help all read these rows.  Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <karmalb/limits.h>
+
+struct err;
+
+/* The group of the file that a setting stands in. */
+enum setting_scope {
+	SETTING_SCOPE_FILE,         /* the top level */
+	SETTING_SCOPE_DATAPLANE,    /* dataplane = {...}: struct config_dataplane */
+	SETTING_SCOPE_PORT,         /* one of dataplane.ports: struct config_port */
+	SETTING_SCOPE_CONTROLPLANE, /* controlplane = {...}: struct config_controlplane */
+	SETTING_SCOPE_SERVICE,      /* defaults = {...}, services: struct service_settings */
+	SETTING_SCOPE_SERVICE_ONLY, /* services, but not defaults: struct config_service */
+	SETTING_SCOPE_MIRROR,       /* one of services.mirrors: struct config_mirror */
+};
+
+enum setting_type {
+	SETTING_DURATION, /* uint64_t in 'unit' */
+	SETTING_SIZE,     /* uint64_t, bytes */
+	SETTING_COUNT,    /* uint64_t */
+	SETTING_NUMBER,   /* double */
+	SETTING_SHARE,    /* double, 0 .. 1; also as "1 %" */
+	SETTING_BOOL,     /* bool */
+	SETTING_CHOICE,   /* unsigned, an index into 'choices' */
+	SETTING_NAME,     /* char[KARMALB_NAME_MAX]: letters, digits, '-', '_', '.' */
+	SETTING_TEXT,     /* char[KARMALB_NAME_MAX]: printable, no blanks */
+	SETTING_CPUS,     /* struct units_cpus */
+	SETTING_GROUP,  /* { }     the four below have no value of their own: config.c reads them */
+	SETTING_GROUPS, /* ( { }, ) */
+	SETTING_STRINGS, /* [ "", ] */
+	SETTING_ADDRESS, /* "10.0.0.11:9306" */
+	SETTING_LATER,   /* known, but not available in this version */
+};
+
+/* Values of SETTING_CHOICE settings; the order is that of the choices. */
+enum karma_rule {
+	KARMA_RULE_DAMPED,     /* x <- (1 - forget) x - gain ln(latency / median) */
+	KARMA_RULE_DOCUMENTED, /* share x 1/latency, renormalised: gain 1, forget 0, floor 0 */
+};
+
+enum ping_kind {
+	PING_NONE,
+	PING_TCP,
+};
+
+/* What each service has, and 'defaults' sets for all of them.  No pointers: copy it freely. */
+struct service_settings {
+	unsigned ha_strategy;              /* index into strategy_names */
+	unsigned karma_rule;               /* enum karma_rule */
+	unsigned ping;                     /* enum ping_kind */
+	uint64_t ha_period_karma_s;        /* >= 1 */
+	uint64_t ha_ping_interval_ms;      /* 0: off */
+	uint64_t agent_connect_timeout_ms; /* as struct karmalb_service bounds it; likewise: */
+	uint64_t agent_query_timeout_ms;
+	uint64_t idle_timeout_ms;
+	uint64_t dead_after; /* errors in a row, >= 1 */
+	uint64_t ping_port;  /* 0: the mirror's own port */
+	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
+	double karma_forget; /* 0 .. 1 */
+	double karma_floor;  /* 0 .. 0.5: lowest share of an eligible mirror; cap it at 1/n */
+};
+
+struct setting {
+	const char *name;
+	enum setting_scope scope;
+	enum setting_type type;
+	size_t offset;              /* of the value in the scope's struct */
+	const char *unit;           /* of a bare number: "us", "ms", "s", or "" */
+	const char *default_text;   /* NULL: required */
+	double min, max;            /* in 'unit'; for numbers only */
+	const char *zero;           /* what 0, below 'min', means; NULL: nothing */
+	const char *const *choices; /* NULL-terminated */
+	bool is_live;               /* SET SERVICE may change it */
+	const char *help;           /* one line, no full stop */
+};
+
+/* The table; ends with a row whose name is NULL. */
+extern const struct setting settings[];
+
+/* NULL: no such setting there. */
+const struct setting *
+setting_find(enum setting_scope scope, const char *name);
+
+/* The known name of that scope that is nearest to 'name', or NULL when none is near. */
+const char *
+setting_nearest(enum setting_scope scope, const char *name);
+
+/* Enough for any setting_format(). */
+#define SETTING_TEXT_MAX 336
+
+/* Reads 'text' (without quotes) into the setting's place in 'base', the scope's struct.  Returns
+ * 0, or -EINVAL with a sentence, and 'base' is as before. */
+int
+setting_parse(const struct setting *s, void *base, const char *text, struct err *err);
+
+/* The value in its normal text, without quotes; returns 'text'. */
+char *
+setting_format(const struct setting *s, const void *base, char *text, size_t size);
+
+/* Fills every setting of a scope that has a default with it. */
+void
+settings_set_defaults(enum setting_scope scope, void *base);
+
+/* What settings_set() did, in normal texts: "60s" -> "2m". */
+struct setting_change {
+	const struct setting *setting;
+	bool is_changed; /* false: it had that value already */
+	char old_text[SETTING_TEXT_MAX];
+	char new_text[SETTING_TEXT_MAX];
+};
+
+/* SET SERVICE: validates name and value and changes 'service' in that one place.  Returns 0, or
+ * -EINVAL with a sentence that lists what is possible, and 'service' is as before. */
+int
+settings_set(struct service_settings *service, const char *name, const char *text,
+	struct setting_change *change, struct err *err);
