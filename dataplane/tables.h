@@ -72,3 +72,30 @@ struct tables {
 	struct table_alias *columns; /* all services' alias tables, one after the other */
 	struct table_slot *slots;    /* n_slots of them, aligned to a cache line */
 };
+
+struct intent;
+struct err;
+
+/* What a snapshot is made of; nothing of it is kept. */
+struct tables_parts {
+	const struct intent *intent;    /* NULL: no service yet */
+	const uint16_t *mirror_slots;   /* slot of intent->mirrors[i] */
+	const struct table_slot *slots; /* by slot number, next hops filled in */
+	unsigned n_slots;               /* highest slot in use + 1 */
+	const struct table_port *ports;
+	unsigned n_ports;
+	const struct karmalb_address *sources;
+	unsigned n_sources;
+};
+
+/*
+ * Builds a snapshot.  A mirror gets new flows if its share is above 0, its next hop is known and
+ * the port towards it is up; the shares of the others make up for it.  NULL with a sentence when
+ * out of memory.  The caller checked the intent (intent_check()).
+ */
+struct tables *
+tables_build(const struct tables_parts *parts, struct err *err);
+
+/* NULL is fine.  No worker may still read 't' (see snapshot.h). */
+void
+tables_free(struct tables *t);
