@@ -6,7 +6,8 @@
  *   control plane                         data plane
  *   HELLO            ->
  *                    <-  WELCOME          (the flow memory's descriptor rides along, SCM_RIGHTS)
- *                    <-  SLOT ...         every slot alive, with the share in force
+ *                    <-  SLOT, SLOT_TOTALS ...   welcome.n_slots pairs at once: every slot alive,
+ *                                         with the share in force and all that it has counted
  *   BEGIN            ->                   a transaction holds ALL services; nothing is a delta
  *   SERVICE, MIRROR..->                   each service followed by its mirrors
  *   COMMIT           ->
@@ -112,6 +113,8 @@ struct karmalb_welcome {
 	uint16_t n_sources;
 	uint64_t max_flows;     /* all workers together */
 	uint64_t max_half_open; /* all workers together */
+	uint32_t n_slots;       /* pairs of SLOT and SLOT_TOTALS that follow at once */
+	uint32_t pad;
 };
 
 /* Answers COMMIT.  On failure the former snapshot stays in force, whole. */
