@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Closes the loop: observations from the data plane and from pings change health and karma; health,
+ * karma and settings make shares; shares go down to the data plane.  Owns the model, the link and
+ * the pings.  Everything here runs on the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/limits.h>
+
+#include "settings.h"
+
+struct balance;
+struct config;
+struct err;
+struct event_base;
+struct status;
+
+/* Copies what it needs of 'config'.  'run_dir' holds dataplane.sock.  Begins to connect and to
+ * ping as soon as the loop runs.  Returns NULL when out of memory. */
+struct balance *
+balance_create(struct event_base *base, const struct config *config, const char *run_dir);
+
+/* The data plane goes on with what it has.  Pending changes are answered BALANCE_LATER.  Takes
+ * NULL. */
+void
+balance_free(struct balance *b);
+
+/* What renderers need, see status.h; the caller frees it.  NULL when out of memory. */
+struct status *
+balance_status(const struct balance *b);
+
+enum balance_result {
+	BALANCE_IN_FORCE,  /* every worker has it */
+	BALANCE_UNCHANGED, /* it had that value already */
+	BALANCE_LATER, /* accepted; no data plane now, so it comes into force when that is back */
+	BALANCE_TIMED_OUT, /* accepted and sent, but not confirmed within BALANCE_CHANGE_TIMEOUT_US
+			    */
+	BALANCE_REFUSED,   /* accepted here, but the data plane could not: 'sentence' */
+};
+
+#define BALANCE_CHANGE_TIMEOUT_US (2 * KARMALB_SECOND)
+
+/* How a change ended; valid during the callback only. */
+struct balance_outcome {
+	enum balance_result result;
+	uint32_t took_us; /* from balance_change() until every worker had it */
+	char service[KARMALB_NAME_MAX];
+	struct setting_change change;        /* setting, old_text, new_text */
+	char sentence[KARMALB_SENTENCE_MAX]; /* for a person: "in force after 4 ms", "accepted,
+						comes into force when the data plane is back" */
+};
+
+/* SET SERVICE service name = value. */
+struct balance_request {
+	const char *service, *name, *value; /* not needed after the call */
+	void (*done)(void *arg, const struct balance_outcome *outcome);
+	void *arg;
+};
+
+/*
+ * Validates the change and takes it into the model: karma, health and shares of the mirrors stay.
+ * Returns 0, and 'done' is called exactly once, from the loop, never before this returns.  Or
+ * returns -ENOENT (no such service), -EINVAL (name or value) or -ENOMEM with a sentence, and
+ * nothing has changed.
+ */
+int
+balance_change(struct balance *b, const struct balance_request *request, struct err *err);
+
+/* Whoever asked is gone: no 'done' with this 'arg' any more.  The changes themselves stand. */
+void
+balance_forget(struct balance *b, const void *arg);
