@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Our addresses on a kernel interface, so that the kernel answers ARP and neighbour discovery for
+ * them.  They are host addresses without a prefix route, of a kind that the kernel never picks as a
+ * source.  What is ours carries the address protocol ADDRESS_PROTOCOL (IFA_PROTO, Linux 5.18), so
+ * that left-overs of an instance that was killed are known, and an operator's address is never
+ * touched.  Control thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+
+#include "err.h"
+
+/* 'k'.  A name for it: echo "107 karmalb" >> /etc/iproute2/rt_addrprotos */
+#define ADDRESS_PROTOCOL 107
+
+/* Puts missing ones of 'addresses' on the interface.  One that is there already is left as it is.
+ */
+int
+addresses_add(unsigned ifindex, const struct karmalb_address *addresses, unsigned n_addresses,
+	struct err *err);
+
+/* Takes those of ours off the interface that are not among 'keep' (NULL, 0: all of ours). */
+int
+addresses_remove_except(
+	unsigned ifindex, const struct karmalb_address *keep, unsigned n_keep, struct err *err);
+
+/*
+ * A source address serves nothing else, because all TCP and UDP to it is taken from the kernel.
+ * Refuses (-EADDRINUSE and a sentence) one that the kernel would itself use towards any of
+ * 'mirrors', or that is a loopback address, or to which a TCP or UDP socket of this host is bound.
+ */
+int
+address_is_free_for_source(const struct karmalb_address *source,
+	const struct karmalb_address *mirrors, unsigned n_mirrors, struct err *err);
+
+/* The address that the kernel would use towards 'peer'; false: no route.  For binding pings. */
+bool
+address_towards(const struct karmalb_address *peer, struct karmalb_address *address);
+
+#define ADDRESS_TEXT_MAX 46
+
+/* "10.0.0.1" or "2001:db8::1" into 'text', which is returned. */
+const char *
+address_text(const struct karmalb_address *address, char text[ADDRESS_TEXT_MAX]);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ports: where packets come from and go to, and what the kernel keeps beside us on the same
+ * interface (steering, guard, addresses).  The only caller of DPDK's ethdev set-up.  Control thread
+ * only; workers may read a port's 'id', 'n_queues' and 'xsk_fds' once they run, for these stay.
+ *
+ *   fill n and port[].conf ─ ports_check() ─ eal_start() ─ ports_open() ─ ports_serve() ...
+ *   ... stop the workers ─ ports_close() ─ eal_stop()
+ */
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+#include <karmalb/limits.h>
+
+#include "err.h"
+
+#define PORT_QUEUES_MAX KARMALB_WORKERS_MAX
+
+struct guard;
+struct rte_mempool;
+struct steer;
+
+enum port_checksum {
+	PORT_CHECKSUM_AUTO,    /* partial where the interface's driver is veth, else wire */
+	PORT_CHECKSUM_WIRE,    /* L4 checksums are as on a wire */
+	PORT_CHECKSUM_PARTIAL, /* may hold the pseudo-header's sum only */
+};
+
+enum port_kind {
+	PORT_AF_XDP, /* "af_xdp:IFACE": a kernel interface, shared with the kernel */
+	PORT_VDEV,   /* "net_null0", "net_ring0", ...: one of DPDK's virtual devices */
+	PORT_PCI,    /* "0000:03:00.0": a NIC that is DPDK's */
+};
+
+struct port_conf {
+	char name[KARMALB_NAME_MAX];
+	char device[KARMALB_NAME_MAX]; /* DPDK device string, or "af_xdp:IFACE" */
+	enum port_checksum rx_checksum;
+	bool is_reply_by_route; /* for tables.ports; false: replies go to the learned MAC */
+};
+
+struct port {
+	struct port_conf conf; /* intent: the caller fills it */
+
+	/* ports_check() writes */
+	enum port_kind kind;
+	char interface[IF_NAMESIZE]; /* empty: no kernel interface */
+	unsigned ifindex;            /* 0: no kernel interface */
+	bool is_partial_checksum;
+
+	/* ports_open() writes; constant while the port is open */
+	uint16_t id;                  /* DPDK's number of it */
+	uint16_t n_queues;            /* pairs of one rx and one tx queue */
+	int xsk_fds[PORT_QUEUES_MAX]; /* AF_XDP descriptor to ppoll() on; -1: none */
+	bool is_zero_copy;
+	bool is_native; /* XDP runs in the driver; false: generic, slower */
+
+	/* ports_check(), then next_hops_process() write */
+	uint8_t mac[6];
+	uint32_t mtu;
+	bool is_up; /* administratively, and has link */
+
+	struct steer *steer; /* NULL: no kernel interface */
+	struct guard *guard;
+};
+
+struct ports {
+	unsigned n;
+	struct port port[KARMALB_PORTS_MAX];
+	struct rte_mempool *pool; /* the one pool of all ports and queues */
+	bool is_assigning;        /* caller: put VIPs and sources on the interfaces */
+	uint16_t n_workers;       /* ports_check() writes */
+};
+
+/* What we serve: at most KARMALB_SERVICES_MAX and KARMALB_SOURCES_MAX. */
+struct port_intent {
+	const struct karmalb_endpoint *services;
+	const struct karmalb_address *sources;
+	unsigned n_services;
+	unsigned n_sources;
+};
+
+/* Cumulative; from 0 at ports_open(). */
+struct port_counters {
+	uint64_t rx_missed;       /* the device had no room for them */
+	uint64_t steered, passed; /* XDP: to us, to the kernel */
+	uint64_t guard_drops;     /* ours, slipped past XDP, kept from the kernel */
+};
+
+/*
+ * Looks at each port's device without changing anything: it exists, is up, has a fitting MTU and
+ * number of queues ('n_workers' at most), no foreign XDP program and no living owner.  Needs no
+ * EAL.  0, or a negative errno and a sentence.
+ */
+int
+ports_check(struct ports *ports, uint16_t n_workers, struct err *err);
+
+/* Bytes of DPDK memory that ports_open() is going to need.  After ports_check(). */
+size_t
+ports_memory_size(const struct ports *ports);
+
+/*
+ * Opens and starts all ports.  From here on packets for what is served arrive in the queues, and
+ * the kernel sees none of them: what an instance that was killed had served stays served (its
+ * guard's list is taken over) until the first ports_serve().  On failure everything is undone,
+ * except that such a guard stays.
+ */
+int
+ports_open(struct ports *ports, struct err *err);
+
+/*
+ * Makes steering, guard and addresses of all interfaces equal to 'intent', in the order that lets
+ * the kernel answer none of it at any moment.  Idempotent.  On failure what could be done is done;
+ * call it again.
+ */
+int
+ports_serve(struct ports *ports, const struct port_intent *intent, struct err *err);
+
+/* Reads what devices and BPF programs counted; a few syscalls. */
+void
+ports_read(const struct port *port, struct port_counters *counters);
+
+/*
+ * Clean stop: addresses that we added, program, queues and guard go, in this order.  Where another
+ * XDP program has replaced ours the interface is left alone, with a warning in the log.  NULL or
+ * never opened is fine.
+ */
+void
+ports_close(struct ports *ports);
+
+/* The index of the port on kernel interface 'ifindex', or -1. */
+int
+ports_find(const struct ports *ports, unsigned ifindex);
