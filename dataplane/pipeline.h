@@ -16,10 +16,11 @@
 struct flow_table;
 
 #define PIPELINE_BURST_MAX 64
-/* The most samples one burst can yield: a packet ends at most one exchange and one connect. */
-#define PIPELINE_BURST_SAMPLES (2 * PIPELINE_BURST_MAX)
-/* The most samples one tick can yield. */
-#define PIPELINE_TICK_SAMPLES 256
+/*
+ * The most samples that one burst (a packet ends at most one exchange and one connect) or one tick
+ * can yield.
+ */
+#define PIPELINE_SAMPLES_MAX (2 * PIPELINE_BURST_MAX)
 
 enum pipeline_verdict {
 	PIPELINE_SEND, /* rewritten: transmit on 'port_out' */
@@ -38,14 +39,18 @@ struct pipeline_packet {
 	uint16_t size_out; /* bytes to send, Ethernet padding cut off */
 };
 
-/* The worker writes; control reads counters and slots (relaxed). */
+/*
+ * The worker writes; control reads counters and slots (relaxed).  The pipeline counts what it
+ * receives and everything that happens inside; tx_packets, tx_bytes, samples_lost and drop_tx_full
+ * are the caller's to count.
+ */
 struct pipeline {
 	const struct tables *tables; /* set by the worker before each burst */
 	struct flow_table *flows;    /* not owned */
 	uint64_t counters[KARMALB_N_COUNTERS];
 	struct slot_counters *slots; /* KARMALB_SLOTS_MAX of them, not owned */
 	uint64_t random;        /* state of the pick's generator; seeded by the caller, not 0 */
-	struct sample *samples; /* PIPELINE_BURST_SAMPLES; the caller empties it after each call */
+	struct sample *samples; /* PIPELINE_SAMPLES_MAX; the caller empties it after each call */
 	unsigned n_samples;
 };
 
@@ -60,8 +65,8 @@ pipeline_burst(
 
 /*
  * Time's share of the work: connect and query time-outs, expiry of flows.  Bounded per call, at
- * most PIPELINE_TICK_SAMPLES samples; call it at least every millisecond while flows exist.
- * Returns the time at which it wants to be called again, at most 10 ms ahead.
+ * most PIPELINE_SAMPLES_MAX samples; call it between bursts, at the latest at the time that the
+ * last call returned (at most 10 ms ahead; at once when there is more to do).
  */
 uint64_t
 pipeline_tick(struct pipeline *p, uint64_t now_us);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow memory and one worker's flow table.
+ *
+ * All workers' tables lie in one region (see flow_memory.h) that outlives the process: it holds
+ * indices, never pointers, and stamps of CLOCK_MONOTONIC.  A flow costs one record of 64 bytes and
+ * two entries of its table, one for each direction, found by the packet's addresses and ports:
+ * bucket (one cache line of signatures and record numbers), then record.  The full key is always
+ * verified, against the record and its slot.
+ *
+ * A table belongs to its worker's thread.  The control thread may read slot uses and counts
+ * (relaxed) and copy records (flow_copy).  Pure: no clock, no I/O, works on memory given to it.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+#include <karmalb/limits.h>
+
+#include "slot.h"
+#include "tables.h"
+
+#define FLOW_MAGIC          UINT64_C(0x776f6c66626c6d6b) /* "kmlbflow" */
+#define FLOW_LAYOUT_VERSION 1
+#define FLOW_NONE           UINT32_MAX
+#define FLOW_BUCKET_WAYS    10
+#define FLOW_PORT_FIRST     1024 /* source ports we use: this one up to 65535 */
+#define FLOW_PORTS          64512
+#define FLOW_MAX            (UINT32_C(1) << 30) /* records of one worker */
+
+/* Where a flow stands.  Values are part of the layout. */
+enum flow_state {
+	FLOW_FREE,
+	FLOW_SYN_SENT,  /* SYN forwarded; half-open */
+	FLOW_SYN_ACKED, /* SYN-ACK forwarded, client's ACK not yet seen; half-open */
+	FLOW_ESTABLISHED,
+	FLOW_CLOSING, /* at least one FIN seen, not all of them acknowledged */
+	FLOW_RESTING, /* over; keeps our (source, port, mirror) from being used again */
+};
+
+/* What the exchange on a flow waits for; see latency.h. */
+enum flow_exchange {
+	FLOW_EXCHANGE_IDLE,   /* no payload yet */
+	FLOW_EXCHANGE_WAIT,   /* client asked, mirror has not answered; counted in n_waiting */
+	FLOW_EXCHANGE_ANSWER, /* mirror sent payload since the last query */
+	FLOW_EXCHANGE_LATE,   /* as WAIT, but its time-out was counted */
+	FLOW_EXCHANGE_LEFT,   /* as WAIT, but the client closed its side: may still be answered */
+};
+
+enum flow_flag {
+	FLOW_FLAG_SYN_REPEATED = 1 << 0,
+	FLOW_FLAG_CLIENT_FIN = 1 << 1,
+	FLOW_FLAG_MIRROR_FIN = 1 << 2,
+	FLOW_FLAG_CLIENT_FIN_ACKED = 1 << 3,
+	FLOW_FLAG_MIRROR_FIN_ACKED = 1 << 4,
+	FLOW_FLAG_MIRROR_FIRST = 1 << 5,    /* the mirror's FIN came first: it holds TIME-WAIT */
+	FLOW_FLAG_CLIENT_UNLINKED = 1 << 6, /* client's entry is gone or another flow's */
+};
+
+/* One flow.  Written by the owning worker only, between flow_change() and flow_changed(). */
+struct flow {
+	struct karmalb_address client;
+	uint16_t client_port_be;
+	uint16_t source_port_be;
+	uint16_t slot;
+	uint8_t source;         /* index into tables.sources */
+	uint8_t state;          /* enum flow_state */
+	uint8_t client_mac[6];  /* where its packets last came from */
+	uint8_t client_port_in; /* and through which of tables.ports */
+	uint8_t flags;          /* enum flow_flag */
+	uint32_t began_us;      /* low 32 bits: SYN while half-open, then the present query */
+	union {
+		uint32_t client_end; /* sequence number after the last byte of the client seen */
+		uint32_t next_free;  /* FLOW_FREE */
+	};
+	union {
+		uint32_t mirror_end; /* the same for the mirror */
+		uint32_t half_open;  /* FLOW_SYN_SENT, FLOW_SYN_ACKED before mirror_end is needed */
+	};
+	uint32_t expires_ms; /* low 32 bits; half-open flows: their deadline */
+	uint32_t epoch;      /* of the snapshot under which the mirror was picked */
+	uint32_t seq_delta;  /* reserved: shift of our sequence numbers and */
+	uint32_t ts_delta;   /* of our timestamps towards the mirror */
+	uint16_t sequence;   /* odd while being written */
+	uint8_t exchange;    /* enum flow_exchange */
+	uint8_t pad;
+};
+static_assert(sizeof(struct flow) == 64, "one cache line");
+static_assert(KARMALB_SOURCES_MAX <= 256, "flow.source");
+
+/* The way in: signatures of keys, and for each the record with the side in its lowest bit. */
+struct flow_bucket {
+	uint16_t signatures[FLOW_BUCKET_WAYS]; /* 0: empty */
+	uint16_t pad[2];
+	uint32_t entries[FLOW_BUCKET_WAYS];
+};
+static_assert(sizeof(struct flow_bucket) == 64, "one cache line");
+
+/* One worker's part that is not an array.  The worker writes, control reads (relaxed). */
+struct flow_worker {
+	uint32_t n_flows; /* records in use, resting ones included */
+	uint32_t n_half_open;
+	uint32_t n_touched;  /* records ever used: [0, n_touched) */
+	uint32_t first_free; /* of the chain of given back records, or FLOW_NONE */
+	uint32_t sweep_at;   /* next record to be looked at by the sweep */
+	uint32_t half_open_free;
+	uint32_t wheel_ms; /* half-open deadlines up to here are done */
+	uint32_t pad;
+	uint64_t swept_us; /* when the sweep last moved */
+	uint64_t reserved[3];
+	uint32_t slot_uses[KARMALB_SLOTS_MAX]; /* records that hold this slot */
+};
+
+/* Begins the region.  Control writes it once, at creation. */
+struct flow_header {
+	uint64_t magic;
+	uint32_t layout_version;
+	uint32_t n_workers;
+	uint64_t generation;    /* counts the data planes that used it, this one included */
+	uint64_t size;          /* of the whole region */
+	uint64_t hash_key[4];   /* secret */
+	uint32_t max_flows;     /* of each worker */
+	uint32_t max_half_open; /* of each worker */
+	uint32_t n_buckets;     /* of each worker */
+	uint32_t n_sources;
+	uint64_t worker_offset; /* first worker's part; the others follow */
+	uint64_t worker_size;
+	struct karmalb_address sources[KARMALB_SOURCES_MAX]; /* what flow.source means */
+	struct slot slots[KARMALB_SLOTS_MAX];
+};
+
+struct flow_conf {
+	uint32_t n_workers;     /* 1 .. KARMALB_WORKERS_MAX */
+	uint64_t max_flows;     /* all workers together */
+	uint64_t max_half_open; /* all workers together; at most max_flows */
+	const struct karmalb_address *sources;
+	uint32_t n_sources;   /* 1 .. KARMALB_SOURCES_MAX */
+	uint64_t hash_key[4]; /* random */
+};
+
+struct half_open;
+
+/* A worker's view of its part; process memory, hence pointers.  Nothing in it is owned. */
+struct flow_table {
+	struct flow_header *header;
+	struct flow_worker *worker;
+	struct flow_bucket *buckets;
+	struct flow *records;
+	struct half_open *half_opens;
+	uint32_t *wheel;
+	uint16_t *cursors; /* next source port, [source][slot] */
+	uint64_t hash_key[4];
+	uint32_t n_buckets;
+	uint32_t max_flows;
+	uint32_t max_half_open;
+	uint16_t first_port; /* this worker's slice of source ports */
+	uint16_t n_ports;
+};
+
+/* Bytes that the region needs, or 0 when 'conf' is out of bounds. */
+size_t
+flow_region_size(const struct flow_conf *conf);
+
+/* Lays out 'region': flow_region_size() zeroed bytes, aligned to 64. */
+struct flow_header *
+flow_region_init(void *region, const struct flow_conf *conf);
+
+/* Fills 'table' with worker number 'worker's part of a region that flow_region_init() laid out. */
+void
+flow_table_open(struct flow_table *table, struct flow_header *header, unsigned worker);
+
+/* Records of all workers that hold 'slot', resting ones included.  Any thread; may lag. */
+uint64_t
+flow_slot_uses(const struct flow_header *header, unsigned slot);
+
+/*
+ * Copies a record that a worker may be writing.  Any thread; three tries at most.  Returns false
+ * when the worker was always faster: skip it.
+ */
+bool
+flow_copy(const struct flow *flow, struct flow *copy);
