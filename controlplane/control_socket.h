@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * control.sock: HTTP/1.1 over a UNIX socket, for karmactl and for programs.
+ *
+ *     POST /cli     body: a statement        Accept: application/json for JSON, else text
+ *
+ *     200 done   400 wrong statement   403 not allowed   404, 405 not /cli, not POST   503 not now
+ *
+ * Who may open the socket may read: its owner and the control group.  Changes are for root, the
+ * control plane's own user, and members of the group karmalb-admin.  Everything here runs on the
+ * loop's thread and never blocks it; a client that is slow is dropped, one too many waits.
+ */
+#pragma once
+
+struct commands;
+struct control_socket;
+struct err;
+struct event_base;
+
+#define CONTROL_SOCKET_NAME        "control.sock" /* in the run directory */
+#define CONTROL_SOCKET_CLIENTS_MAX 64
+#define CONTROL_SOCKET_TIMEOUT_S   30
+#define CONTROL_SOCKET_ADMIN_GROUP "karmalb-admin"
+
+/*
+ * Serves 'run_dir'/control.sock, mode 0660, owned by 'group' if there is such a group (empty: root
+ * only).  A socket that a killed control plane left behind is replaced.  Returns NULL with a
+ * sentence if another control plane answers there, or the socket cannot be made.
+ */
+struct control_socket *
+control_socket_open(struct event_base *base, struct commands *commands, const char *run_dir,
+	const char *group, struct err *err);
+
+/* Removes the socket.  Call it last: after commands_free(), so that nobody is left waiting.  Takes
+ * NULL. */
+void
+control_socket_close(struct control_socket *s);
