@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <errno.h>
+
 #define ERR_FILE_MAX     256
 #define ERR_SENTENCE_MAX 512
 
@@ -16,9 +18,23 @@ struct err {
 	char sentence[ERR_SENTENCE_MAX];
 };
 
-/* Fills in the sentence, with no file and line.  Returns -EINVAL, for 'return err_set(...)'. */
-int
-err_set(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fills in the sentence, with no file and line.  -EINVAL, for 'return err_set(err, ...)'. */
+#define err_set(...) (err_fill(__VA_ARGS__), err_invalid())
+
+/* Puts words before an already filled sentence: "service web: ".  -EINVAL likewise. */
+#define err_prefix(...) (err_fill_before(__VA_ARGS__), err_invalid())
+
+/* What these two are made of, so that the compiler sees that the result is never 0. */
+void
+err_fill(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void
+err_fill_before(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static inline int
+err_invalid(void)
+{
+	return -EINVAL;
+}
 
 /* Says which file and line an already filled sentence is about. */
 void

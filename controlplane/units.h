@@ -2,11 +2,13 @@
 /*
  * Text to value and back for everything that has a unit or a notation: durations, sizes, shares,
  * CPU lists, addresses.  Pure.  A parser takes the whole text or refuses it with a sentence and
- * -EINVAL, leaving '*value' alone; blanks at either end are not allowed.  What a formatter writes
- * its parser reads back as the same value.
+ * -EINVAL, leaving '*value' alone; blanks at either end are not allowed.  Sentences say what was
+ * expected; the caller, who knows what the text was for, puts "name = text: " before them.  What a
+ * formatter writes its parser reads back as the same value.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +19,11 @@ struct err;
 
 /* Enough for any formatter below except units_format_cpus(). */
 #define UNITS_TEXT_MAX 80
+
+/* For notations built from these: the digits at '*text' as a number, '*text' moved behind them;
+ * false when there are none or the number is too large, and nothing has moved. */
+bool
+units_take_digits(const char **text, uint64_t *value);
 
 /* "250ms", "3s", "2m", any case, integers only: us ms s m h d w.  'bare_us' is what a number
  * without a unit counts in ("90"). */
