@@ -12,15 +12,10 @@
 #include <karmalb/endpoint.h>
 #include <karmalb/limits.h>
 
-struct err;
+#include "err.h"
+#include "ports.h"
 
 #define OPTIONS_RUN_DIR_MAX 80 /* leaves room for a file name in sun_path's 108 bytes */
-
-enum options_rx_checksum {
-	OPTIONS_RX_CHECKSUM_AUTO,    /* partial where the interface's driver is veth, else wire */
-	OPTIONS_RX_CHECKSUM_WIRE,    /* what arrives is finished */
-	OPTIONS_RX_CHECKSUM_PARTIAL, /* L4 checksums may hold the pseudo-header sum only */
-};
 
 enum options_action {
 	OPTIONS_RUN,
@@ -28,17 +23,10 @@ enum options_action {
 	OPTIONS_SHOW_VERSION,
 };
 
-struct options_port {
-	char name[KARMALB_NAME_MAX];
-	char device[KARMALB_NAME_MAX]; /* "af_xdp:eth1", or any DPDK device string */
-	enum options_rx_checksum rx_checksum;
-	bool is_reply_by_route;
-};
-
 struct options {
 	enum options_action action;
 	char run_dir[OPTIONS_RUN_DIR_MAX];
-	struct options_port ports[KARMALB_PORTS_MAX];
+	struct port_conf ports[KARMALB_PORTS_MAX];
 	unsigned n_ports; /* at least 1 when action is OPTIONS_RUN */
 	struct karmalb_address sources[KARMALB_SOURCES_MAX];
 	unsigned n_sources; /* at least 1 when action is OPTIONS_RUN */

@@ -29,20 +29,31 @@ totals_free(struct totals *t);
 void
 totals_reset(struct totals *t, uint16_t slot);
 
-/*
- * Takes samples in.  'samples' is sorted in place by time of observation, so that rings of several
- * workers may be poured together; 'now_us' is later than all of them by less than 35 minutes.
- */
-void
-totals_add_samples(struct totals *t, struct sample *samples, unsigned n_samples, uint64_t now_us);
+/* What one worker's ring gave, in order; used up by totals_add_samples(). */
+struct totals_batch {
+	const struct sample *samples;
+	unsigned n_samples;
+};
 
 /*
- * Takes the counters of one slot in: 'workers' holds one pointer per worker.  'stamp_us': the time
- * up to which those counters and the samples given before are complete.
+ * Takes samples in, all batches merged by time of observation.  'now_us' is later than all of them,
+ * by less than 35 minutes.
  */
 void
-totals_add_counters(struct totals *t, uint16_t slot, const struct slot_counters *const *workers,
-	unsigned n_workers, uint64_t stamp_us);
+totals_add_samples(
+	struct totals *t, struct totals_batch *batches, unsigned n_batches, uint64_t now_us);
+
+/* One look at the workers' counters. */
+struct totals_reading {
+	const struct slot_counters *const *workers; /* per worker, its array indexed by slot */
+	unsigned n_workers;
+	uint64_t now_us;
+	uint64_t stamp_us; /* counters and samples given before are complete up to this time */
+};
+
+/* Takes the counters of one slot in, summed over the workers. */
+void
+totals_add_counters(struct totals *t, uint16_t slot, const struct totals_reading *reading);
 
 /*
  * Counts a connect failure that no worker saw: the mirror's next hop does not answer.  Added on top
@@ -51,17 +62,20 @@ totals_add_counters(struct totals *t, uint16_t slot, const struct slot_counters 
 void
 totals_add_unreachable(struct totals *t, uint16_t slot, uint64_t now_us);
 
-/* The totals of a slot, header filled in; valid until the next call of any totals_add function. */
+/* The totals of a slot as they travel; valid until the next call of any totals_add function. */
 const struct karmalb_slot_totals *
 totals_slot(const struct totals *t, uint16_t slot);
 
-/* Something was observed since totals_clear_changed(). */
+/* Something was observed since totals_clear_changed(), or a query is waiting and its age grows. */
 bool
 totals_is_changed(const struct totals *t, uint16_t slot);
 
-/* A mirror's row of errors began since totals_clear_changed(): to be sent at once. */
+void
+totals_clear_changed(struct totals *t, uint16_t slot);
+
+/* A mirror's row of errors began since totals_clear_urgent(): not to wait for the next round. */
 bool
 totals_is_urgent(const struct totals *t);
 
 void
-totals_clear_changed(struct totals *t, uint16_t slot);
+totals_clear_urgent(struct totals *t);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Renders addresses for people.  Never on the packet path. */
+#include "endpoint_text.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+
+const char *
+endpoint_text(const struct karmalb_endpoint *e, char *text)
+{
+	char address[INET6_ADDRSTRLEN];
+	bool is_v4 = karmalb_address_is_v4(&e->address);
+
+	inet_ntop(is_v4 ? AF_INET : AF_INET6, &e->address.bytes[is_v4 ? 12 : 0], address,
+		sizeof(address));
+	snprintf(text, ENDPOINT_TEXT_MAX, is_v4 ? "%s:%u/%s" : "[%s]:%u/%s", address,
+		ntohs(e->port_be), e->protocol == IPPROTO_TCP ? "tcp" : "udp");
+	return text;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints as people write them, for sentences and log lines.  Pure; any thread. */
+#pragma once
+
+#include <karmalb/endpoint.h>
+
+#define ENDPOINT_TEXT_MAX 64 /* "[ffff:...:ffff]:65535/tcp" and its NUL fit */
+
+/* "192.0.2.10:80/tcp" or "[2001:db8::1]:53/udp" into 'text' (ENDPOINT_TEXT_MAX); returns 'text'. */
+const char *
+endpoint_text(const struct karmalb_endpoint *e, char *text);
