@@ -9,9 +9,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include <karmalb/limits.h>
+
 #include "err.h"
+#include "nearest.h"
 #include "statement.h"
-#include "suggest.h"
 #include "text.h"
 
 /* One syntax against the words. */
@@ -204,18 +206,6 @@ expect(struct statement_expected *expected, struct statement_item item, unsigned
 		expected->items[expected->n_items++] = item;
 }
 
-/* A keyword with the keywords that must follow it, "AGENT STATUS"; any other item alone. */
-static struct statement_item
-phrase(struct statement_item item)
-{
-	const char *end = item.text + item.length;
-
-	while (statement_item_is_keyword(item) && end[0] == ' ' && isupper((unsigned char)end[1]))
-		end += 1 + item_at(end + 1).length;
-	item.length = (size_t)(end - item.text);
-	return item;
-}
-
 /* "SERVICES, MIRRORS or DROPS". */
 static void
 list_expected(const struct statement_expected *expected, char *text, size_t size)
@@ -224,7 +214,7 @@ list_expected(const struct statement_expected *expected, char *text, size_t size
 
 	text[0] = '\0';
 	for (unsigned i = 0; i < expected->n_items && n < size; i++) {
-		struct statement_item item = phrase(expected->items[i]);
+		struct statement_item item = expected->items[i];
 		const char *between = i == 0 ? "" : i + 1 == expected->n_items ? " or " : ", ";
 
 		if (item.length == 0)
@@ -249,37 +239,43 @@ list_words(const struct statement *st, unsigned n_words, char *text, size_t size
 	}
 }
 
+/* The keyword that 'word' was meant to be, into 'keyword' (of KARMALB_NAME_MAX); empty: none. */
 static void
-suggest(const struct statement_expected *expected, struct suggestion *suggestion)
+suggest(const struct statement_expected *expected, const char *word, char *keyword)
 {
+	struct nearest nearest = nearest_to(word);
+	char offered[KARMALB_NAME_MAX];
+
+	keyword[0] = '\0';
 	for (unsigned i = 0; i < expected->n_items; i++) {
 		struct statement_item item = expected->items[i];
-		char keyword[KARMALB_NAME_MAX];
 
-		if (!statement_item_is_keyword(item) || item.length >= sizeof(keyword))
+		if (!statement_item_is_keyword(item) || item.length >= sizeof(offered))
 			continue;
-		memcpy(keyword, item.text, item.length);
-		keyword[item.length] = '\0';
-		for (char *rest = keyword, *one; (one = strsep(&rest, "|")) != NULL;)
-			suggest_offer(suggestion, one);
+		memcpy(offered, item.text, item.length);
+		offered[item.length] = '\0';
+		for (char *rest = offered, *one; (one = strsep(&rest, "|")) != NULL;) {
+			nearest_offer(&nearest, one);
+			if (nearest.name == one)
+				strcpy(keyword, one);
+		}
+		nearest.name = NULL; /* 'offered' changes; the distance to beat stays */
 	}
 }
 
 static int
 refuse(const struct statement *st, const struct statement_expected *expected, struct err *err)
 {
-	char before[120], wanted[240], found[48], meant[KARMALB_NAME_MAX + 20] = "";
-	struct suggestion suggestion;
+	char before[120], wanted[240], found[48], keyword[KARMALB_NAME_MAX];
 
 	list_expected(expected, wanted, sizeof(wanted));
 	list_words(st, expected->at, before, sizeof(before));
 	if (expected->at == st->n_tokens)
 		return err_set(err, "%s what? %s", before, wanted);
-	suggest_begin(&suggestion, st->tokens[expected->at].text);
-	suggest(expected, &suggestion);
-	if (suggestion.nearest[0] != '\0')
-		snprintf(meant, sizeof(meant), "; did you mean %s?", suggestion.nearest);
 	text_escape(st->tokens[expected->at].text, found, sizeof(found));
-	return err_set(err, "found \"%s\"%s%s, expected %s%s", found,
-		expected->at == 0 ? "" : " after ", before, wanted, meant);
+	suggest(expected, st->tokens[expected->at].text, keyword);
+	return err_set(err, "found \"%s\"%s%s, expected %s%s%s%s", found,
+		expected->at == 0 ? "" : " after ", before, wanted,
+		keyword[0] != '\0' ? "; did you mean " : "", keyword,
+		keyword[0] != '\0' ? "?" : "");
 }

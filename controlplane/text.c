@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ESCAPE_LENGTH 4 /* "\\x1b" */
+
+static unsigned
+plain_length(const char *text, size_t size);
+static size_t
+escaped_length(const char *text, size_t size);
 static uint32_t
 decode(const unsigned char *bytes, unsigned length);
 static bool
@@ -17,9 +23,9 @@ text_printable(const char *text, size_t size)
 	size_t at = 0;
 
 	while (at < size) {
-		unsigned length = text_character(text + at, size - at);
+		unsigned length = plain_length(text + at, size - at);
 
-		if (length == 0 || is_control(decode((const unsigned char *)text + at, length)))
+		if (length == 0)
 			break;
 		at += length;
 	}
@@ -52,27 +58,24 @@ char *
 text_escape(const char *text, char *out, size_t size)
 {
 	static const char more[] = "...";
-	size_t in_size = strlen(text), in = 0, n = 0;
+	size_t in_size = strlen(text), n = 0;
+	bool is_cut = escaped_length(text, in_size) >= size;
+	size_t limit = !is_cut ? size : size > sizeof(more) ? size - (sizeof(more) - 1) : 1;
 
-	while (in < in_size) {
-		unsigned length = text_character(text + in, in_size - in);
-		bool is_plain =
-			length > 0 && !is_control(decode((const unsigned char *)text + in, length));
-		size_t room = is_plain ? length : 4;
-		bool is_last = in + (is_plain ? length : 1) == in_size;
+	for (size_t in = 0; in < in_size;) {
+		unsigned plain = plain_length(text + in, in_size - in);
+		size_t room = plain > 0 ? plain : ESCAPE_LENGTH;
 
-		if (n + room + (is_last ? 0 : sizeof(more) - 1) >= size) {
-			n += (size_t)snprintf(out + n, size - n, "%s", more);
-			return out;
-		}
-		if (is_plain)
-			memcpy(out + n, text + in, length);
+		if (n + room >= limit)
+			break;
+		if (plain > 0)
+			memcpy(out + n, text + in, plain);
 		else
 			snprintf(out + n, size - n, "\\x%02x", (unsigned char)text[in]);
 		n += room;
-		in += is_plain ? length : 1;
+		in += plain > 0 ? plain : 1;
 	}
-	out[n] = '\0';
+	snprintf(out + n, size - n, "%s", is_cut ? more : "");
 	return out;
 }
 
@@ -107,6 +110,29 @@ text_like(const char *text, const char *pattern)
 	while (*pattern == '%')
 		pattern++;
 	return *pattern == '\0';
+}
+
+/* Bytes of the printable character that 'text' begins with; 0: its first byte needs escaping. */
+static unsigned
+plain_length(const char *text, size_t size)
+{
+	unsigned length = text_character(text, size);
+
+	return length > 0 && !is_control(decode((const unsigned char *)text, length)) ? length : 0;
+}
+
+static size_t
+escaped_length(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t in = 0; in < size;) {
+		unsigned plain = plain_length(text + in, size - in);
+
+		n += plain > 0 ? plain : ESCAPE_LENGTH;
+		in += plain > 0 ? plain : 1;
+	}
+	return n;
 }
 
 static uint32_t
