@@ -81,6 +81,7 @@ struct config_service {
 };
 
 struct config {
+	uint64_t version; /* of the file's form: 1 */
 	struct config_dataplane dataplane;
 	struct config_controlplane controlplane;
 	struct service_settings defaults;

@@ -76,13 +76,14 @@ struct setting {
 	enum setting_scope scope;
 	enum setting_type type;
 	size_t offset;              /* of the value in the scope's struct */
-	const char *unit;           /* of a bare number: "us", "ms", "s", or "" */
+	const char *unit;           /* of a bare number: "us", "ms", "s"; NULL: none */
 	const char *default_text;   /* NULL: required */
 	double min, max;            /* in 'unit'; for numbers only */
-	const char *zero;           /* what 0, below 'min', means; NULL: nothing */
+	const char *zero;           /* what 0 (or empty text) means; NULL: it is not allowed */
 	const char *const *choices; /* NULL-terminated */
+	const char *later;          /* values, with blanks between, that will be possible one day */
 	bool is_live;               /* SET SERVICE may change it */
-	const char *help;           /* one line, no full stop */
+	const char *help; /* one line, no full stop; LATER: what to say instead, or NULL */
 };
 
 /* The table; ends with a row whose name is NULL. */
@@ -92,10 +93,6 @@ extern const struct setting settings[];
 const struct setting *
 setting_find(enum setting_scope scope, const char *name);
 
-/* The known name of that scope that is nearest to 'name', or NULL when none is near. */
-const char *
-setting_nearest(enum setting_scope scope, const char *name);
-
 /* Enough for any setting_format(). */
 #define SETTING_TEXT_MAX 336
 
@@ -103,6 +100,30 @@ setting_nearest(enum setting_scope scope, const char *name);
  * 0, or -EINVAL with a sentence, and 'base' is as before. */
 int
 setting_parse(const struct setting *s, void *base, const char *text, struct err *err);
+
+/* What the row allows, in words: "a duration from 1s to 1d such as ...".  Returns 'text'. */
+#define SETTING_EXPECTED_MAX 300
+const char *
+setting_expected(const struct setting *s, char *text, size_t size);
+
+/* A number of the setting's kind in its normal text; returns 'text'. */
+char *
+setting_format_number(const struct setting *s, double value, char *text, size_t size);
+
+/* Microseconds in the unit of a SETTING_DURATION. */
+uint64_t
+setting_unit_us(const struct setting *s);
+
+/* A text as a sentence quotes it: in quotes unless it is a number, true or false; cut after
+ * SETTING_QUOTE_MAX bytes.  Returns 'quoted'. */
+#define SETTING_QUOTE_MAX  60
+#define SETTING_QUOTED_MAX (SETTING_QUOTE_MAX + 6)
+const char *
+setting_quote(const char *text, char *quoted, size_t size);
+
+/* Whether its normal text stands in quotes in a file. */
+bool
+setting_is_quoted(const struct setting *s);
 
 /* The value in its normal text, without quotes; returns 'text'. */
 char *

@@ -177,14 +177,28 @@ units_parse_number(const char *text, double *number, struct err *err)
 	return 0;
 }
 
+/* 'number' with so few digits that it still reads back as itself once divided by 'divisor'; false:
+ * there is no such text.  Without an exponent as far as people read numbers without one. */
+static bool
+format_shortest(double number, double divisor, char *text, size_t size)
+{
+	double magnitude = fabs(number);
+	bool may_have_exponent = magnitude < 1e-4 || magnitude >= 1e15;
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, size, "%.*g", digits, number);
+		if (!may_have_exponent && strchr(text, 'e') != NULL)
+			continue;
+		if (strtod(text, NULL) / divisor == number / divisor)
+			return true;
+	}
+	return false;
+}
+
 char *
 units_format_number(double number, char *text, size_t size)
 {
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, size, "%.*g", digits, number);
-		if (strtod(text, NULL) == number)
-			break;
-	}
+	format_shortest(number, 1, text, size);
 	return text;
 }
 
@@ -207,14 +221,10 @@ units_parse_share(const char *text, double *share, struct err *err)
 char *
 units_format_share(double share, char *text, size_t size)
 {
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, size, "%.*g", digits, share * 100);
-		if (strtod(text, NULL) / 100 == share) {
-			strncat(text, "%", size - strlen(text) - 1);
-			return text;
-		}
-	}
-	return units_format_number(share, text, size);
+	if (share * 100 / 100 != share || !format_shortest(share * 100, 100, text, size))
+		return units_format_number(share, text, size);
+	strncat(text, "%", size - strlen(text) - 1);
+	return text;
 }
 
 /* "2" or "2-5" at '*text', moved behind it. */
@@ -222,7 +232,7 @@ static int
 take_cpu_range(const char **text, uint64_t *first, uint64_t *last, struct err *err)
 {
 	if (!units_take_digits(text, first))
-		return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\"");
+		return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
 	*last = *first;
 	if (**text == '-') {
 		(*text)++;
@@ -243,6 +253,10 @@ units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err)
 	uint8_t is_set[UNITS_CPU_MAX + 1] = {0};
 	struct units_cpus value = {0};
 
+	if (strcmp(text, "last") == 0) {
+		*cpus = value;
+		return 0;
+	}
 	for (;;) {
 		uint64_t first, last;
 
@@ -256,7 +270,7 @@ units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err)
 		if (*text == '\0')
 			break;
 		if (*text++ != ',')
-			return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\"");
+			return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
 	}
 	for (unsigned cpu = 0; cpu <= UNITS_CPU_MAX; cpu++) {
 		if (!is_set[cpu])
@@ -274,7 +288,7 @@ units_format_cpus(const struct units_cpus *cpus, char *text, size_t size)
 {
 	size_t n = 0;
 
-	text[0] = '\0';
+	snprintf(text, size, "%s", cpus->n_cpus == 0 ? "last" : "");
 	for (unsigned i = 0; i < cpus->n_cpus && n < size; i++) {
 		unsigned first = cpus->cpus[i], last = first;
 

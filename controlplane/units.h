@@ -56,7 +56,8 @@ units_parse_share(const char *text, double *share, struct err *err);
 char *
 units_format_share(double share, char *text, size_t size);
 
-/* CPUs in rising order, none twice. */
+/* CPUs in rising order, none twice; none at all stands for "last": the highest one that the process
+ * may use. */
 struct units_cpus {
 	unsigned n_cpus;
 	uint16_t cpus[KARMALB_WORKERS_MAX];
@@ -64,7 +65,7 @@ struct units_cpus {
 #define UNITS_CPU_MAX       1023
 #define UNITS_CPUS_TEXT_MAX (KARMALB_WORKERS_MAX * 5 + 1)
 
-/* "2", "2-3", "2-3,6". */
+/* "2", "2-3", "2-3,6", "last". */
 int
 units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err);
 char *

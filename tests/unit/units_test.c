@@ -135,6 +135,9 @@ START_TEST(every_number_and_share_reads_back_as_it_was_written)
 		ck_assert_double_eq(back, x);
 	}
 	ck_assert_str_eq(units_format_share(0.07, text, sizeof(text)), "7%");
+	ck_assert_str_eq(units_format_share(0.5, text, sizeof(text)), "50%");
+	ck_assert_str_eq(units_format_share(0, text, sizeof(text)), "0%");
+	ck_assert_str_eq(units_format_number(1000000, text, sizeof(text)), "1000000");
 	ck_assert_str_eq(units_format_number(0.1, text, sizeof(text)), "0.1");
 }
 END_TEST
@@ -148,6 +151,10 @@ START_TEST(a_cpu_list_comes_back_sorted_and_joined)
 	ck_assert_str_eq(units_format_cpus(&cpus, text, sizeof(text)), "0,2-4,6,1023");
 	ck_assert_int_eq(units_parse_cpus("0-63", &cpus, &err), 0);
 	ck_assert_uint_eq(cpus.n_cpus, KARMALB_WORKERS_MAX);
+	ck_assert_int_eq(units_parse_cpus("last", &cpus, &err), 0);
+	ck_assert_uint_eq(cpus.n_cpus, 0);
+	ck_assert_str_eq(units_format_cpus(&cpus, text, sizeof(text)), "last");
+	cpus.n_cpus = KARMALB_WORKERS_MAX;
 	for (unsigned i = 0; i < KARMALB_WORKERS_MAX; i++)
 		cpus.cpus[i] = (uint16_t)(897 + 2 * i);
 	units_format_cpus(&cpus, text, sizeof(text));
@@ -161,10 +168,10 @@ START_TEST(a_wrong_cpu_list_is_refused_with_what_is_wrong)
 	static const struct {
 		const char *text, *sentence;
 	} rows[] = {
-		{"", "expected CPU numbers and ranges such as \"2-3,6\""},
+		{"", "expected CPU numbers and ranges such as \"2-3,6\", or \"last\""},
 		{"2-", "expected a CPU number after '-'"},
-		{"2,", "expected CPU numbers and ranges such as \"2-3,6\""},
-		{"2;3", "expected CPU numbers and ranges such as \"2-3,6\""},
+		{"2,", "expected CPU numbers and ranges such as \"2-3,6\", or \"last\""},
+		{"2;3", "expected CPU numbers and ranges such as \"2-3,6\", or \"last\""},
 		{"3-2", "expected a range to rise, as in \"2-3\""},
 		{"2-4,3", "CPU 3 stands there twice"},
 		{"0-64", "expected at most 64 CPUs"},

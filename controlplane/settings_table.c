@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows of settings.h, in the order in which the normal form prints them.  Data only. */
+#include "config.h"
+
+#define DAY_S   86400
+#define HOUR_MS 3600000
+#define DAY_MS  (24 * HOUR_MS)
+
+static const char *const idle_choices[] = {"sleep", "spin", NULL};
+static const char *const rx_checksum_choices[] = {"auto", "wire", "partial", NULL};
+static const char *const reply_via_choices[] = {"learned", "route", NULL};
+static const char *const ha_strategy_choices[] = {"random", "nodeads", NULL};
+static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
+static const char *const ping_choices[] = {"none", "tcp", NULL};
+
+/* What every row begins with: what it is, where it stands, where its value goes. */
+#define HEAD(title, where, kind) \
+	.name = title, .scope = SETTING_SCOPE_##where, .type = SETTING_##kind
+#define IN_FILE(kind, title) HEAD(title, FILE, kind)
+#define IN_DATAPLANE(kind, title, member) \
+	HEAD(title, DATAPLANE, kind), .offset = offsetof(struct config_dataplane, member)
+#define IN_PORT(kind, member) \
+	HEAD(#member, PORT, kind), .offset = offsetof(struct config_port, member)
+#define IN_CONTROLPLANE(kind, member) \
+	HEAD(#member, CONTROLPLANE, kind), .offset = offsetof(struct config_controlplane, member)
+#define IN_SERVICE(kind, title, member)              \
+	HEAD(title, SERVICE, kind), .is_live = true, \
+				    .offset = offsetof(struct service_settings, member)
+#define IN_SERVICE_ONLY(kind, title) HEAD(title, SERVICE_ONLY, kind)
+#define IN_MIRROR(kind, member) \
+	HEAD(#member, MIRROR, kind), .offset = offsetof(struct config_mirror, member)
+
+const struct setting settings[] = {
+	{IN_FILE(COUNT, "config_version"), .offset = offsetof(struct config, version), .min = 1,
+		.max = 1, .help = "Form of this file; 1 is the only one so far"},
+	{IN_FILE(GROUP, "dataplane"), .help = "The packet process: CPUs, memory, ports, sources"},
+	{IN_FILE(GROUP, "controlplane"), .default_text = "",
+		.help = "The process that decides: its name, who may ask it"},
+	{IN_FILE(GROUP, "defaults"), .default_text = "",
+		.help = "Settings of every service that does not say otherwise"},
+	{IN_FILE(GROUPS, "services"), .help = "What is balanced over what; () for nothing yet"},
+	{IN_FILE(LATER, "clusters")},
+	{IN_FILE(LATER, "notify")},
+
+	{IN_DATAPLANE(CPUS, "workers", workers), .default_text = "last",
+		.help = "CPUs that forward packets, one worker each"},
+	{IN_DATAPLANE(CHOICE, "idle", idle), .default_text = "sleep", .choices = idle_choices,
+		.help = "What a worker without packets does; spin takes all of its CPU"},
+	{IN_DATAPLANE(COUNT, "idle_spin_us", idle_spin_us), .default_text = "20", .max = 1000000,
+		.help = "Microseconds to poll on after the last packet before sleeping"},
+	{IN_DATAPLANE(SIZE, "huge_pages", huge_pages_size), .default_text = "0", .min = 16 << 20,
+		.max = 1ULL << 40, .zero = "do without",
+		.help = "Memory in huge pages that may be used"},
+	{IN_DATAPLANE(COUNT, "max_flows", max_flows), .default_text = "1000000", .min = 1000,
+		.max = 1000000000, .help = "Connections at a time"},
+	{IN_DATAPLANE(COUNT, "max_half_open", max_half_open), .default_text = "65536", .min = 1,
+		.max = 1000000000, .help = "Of these, connections that no mirror has accepted yet"},
+	{IN_DATAPLANE(GROUPS, "ports", ports), .help = "Devices that packets come from and go to"},
+	{IN_DATAPLANE(STRINGS, "sources", sources),
+		.help = "Our addresses towards the mirrors, networks with all their addresses; "
+			"they serve nothing else"},
+	{IN_DATAPLANE(BOOL, "assign", assign), .default_text = "true",
+		.help = "Put the services' addresses and the sources on the ports' interfaces"},
+	{HEAD("neighbours", DATAPLANE, LATER)},
+
+	{IN_PORT(NAME, name), .help = "What to call it"},
+	{IN_PORT(TEXT, device), .help = "af_xdp:INTERFACE, or any DPDK device string"},
+	{IN_PORT(CHOICE, rx_checksum), .default_text = "auto", .choices = rx_checksum_choices,
+		.help = "Whether received checksums are finished; auto: partial on veth, else wire"},
+	{IN_PORT(CHOICE, reply_via), .default_text = "learned", .choices = reply_via_choices,
+		.help = "Replies go to the MAC that the client came from, or by the kernel's route"},
+
+	{IN_CONTROLPLANE(NAME, local_name), .default_text = "", .zero = "the host's name",
+		.help = "What this balancer is called"},
+	{IN_CONTROLPLANE(NAME, control_group), .default_text = "karmalb",
+		.help = "Group whose members may read with karmactl"},
+	{HEAD("metrics", CONTROLPLANE, LATER)},
+
+	{IN_SERVICE_ONLY(NAME, "name"), .offset = offsetof(struct config_service, name),
+		.help = "What to call it"},
+	{IN_SERVICE_ONLY(STRINGS, "listen"),
+		.help = "Where clients come: \"address:port/tcp\", one or more"},
+	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
+
+	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
+		.choices = ha_strategy_choices,
+		.later = "roundrobin noerrors least_request adaptive",
+		.help = "How a mirror is chosen for a connection"},
+	{IN_SERVICE(DURATION, "ha_period_karma", ha_period_karma_s), .default_text = "60s",
+		.unit = "s", .min = 1, .max = DAY_S, .help = "How often shares follow karma"},
+	{IN_SERVICE(CHOICE, "karma_rule", karma_rule), .default_text = "damped",
+		.choices = karma_rule_choices,
+		.help = "How karma makes shares; documented: in proportion to 1/latency, undamped"},
+	{IN_SERVICE(NUMBER, "karma_gain", karma_gain), .default_text = "0.25", .max = 1,
+		.later = "auto", .help = "How strongly latency moves a share; 1: in proportion"},
+	{IN_SERVICE(NUMBER, "karma_forget", karma_forget), .default_text = "0.1", .max = 1,
+		.help = "How much of what was learnt is forgotten each period"},
+	{IN_SERVICE(SHARE, "karma_floor", karma_floor), .default_text = "1%", .max = 0.5,
+		.help = "Lowest share of a mirror that is up"},
+	{IN_SERVICE(COUNT, "dead_after", dead_after), .default_text = "4", .min = 1, .max = 1000,
+		.help = "Failures in a row after which a mirror is dead"},
+	{IN_SERVICE(DURATION, "agent_connect_timeout", agent_connect_timeout_ms),
+		.default_text = "1s", .unit = "ms", .min = 1, .max = HOUR_MS,
+		.help = "A mirror that has not accepted by then has failed"},
+	{IN_SERVICE(DURATION, "agent_query_timeout", agent_query_timeout_ms), .default_text = "3s",
+		.unit = "ms", .min = 1, .max = HOUR_MS,
+		.help = "A mirror that has not begun to answer by then has failed"},
+	{IN_SERVICE(DURATION, "idle_timeout", idle_timeout_ms), .default_text = "1h", .unit = "ms",
+		.min = 1000, .max = 7 * DAY_MS,
+		.help = "A connection without a packet for so long is forgotten"},
+	{IN_SERVICE(CHOICE, "ping", ping), .default_text = "tcp", .choices = ping_choices,
+		.later = "http sphinxapi mysql redis clickhouse influx galera",
+		.help = "How an idle mirror is asked whether it lives"},
+	{IN_SERVICE(DURATION, "ha_ping_interval", ha_ping_interval_ms), .default_text = "1s",
+		.unit = "ms", .min = 10, .max = HOUR_MS, .zero = "off",
+		.help = "A mirror without an outcome for so long is pinged"},
+	{IN_SERVICE(COUNT, "ping_port", ping_port), .default_text = "0", .min = 1, .max = 65535,
+		.zero = "the mirror's own port", .help = "Port that pings go to"},
+	{HEAD("agent_retry_count", SERVICE, LATER)},
+	{HEAD("agent_retry_delay", SERVICE, LATER)},
+	{HEAD("mirror_retry_count", SERVICE, LATER)},
+	{HEAD("load_balancing", SERVICE, LATER)},
+	{HEAD("load_balancing_first_offset", SERVICE, LATER)},
+	{HEAD("distributed_replica_error_half_life", SERVICE, LATER)},
+	{HEAD("distributed_replica_error_cap", SERVICE, LATER)},
+	{HEAD("distributed_replica_max_ignored_errors", SERVICE, LATER)},
+	{HEAD("mode", SERVICE, LATER)},
+	{HEAD("proxy_protocol", SERVICE, LATER)},
+	{HEAD("reply_check", SERVICE, LATER)},
+	{HEAD("single_writer", SERVICE, LATER)},
+	{HEAD("failback", SERVICE, LATER)},
+	{HEAD("on_mirror_down", SERVICE, LATER)},
+	{HEAD("ping_user", SERVICE, LATER)},
+	{HEAD("ping_password_file", SERVICE, LATER)},
+	{HEAD("ping_password", SERVICE, LATER),
+		.help = "a password does not stand in this file; ping_password_file will name a file, "
+			"but is not available in this version"},
+
+	{IN_MIRROR(NAME, name), .help = "What to call it"},
+	{IN_MIRROR(ADDRESS, address),
+		.help = "\"address\" or \"address:port\"; without a port, that of each listen"},
+	{IN_MIRROR(COUNT, weight), .default_text = "1", .min = 1, .max = 1000,
+		.help = "Its part of the traffic while karma knows nothing better"},
+	{HEAD("priority", MIRROR, LATER)},
+	{HEAD("backup", MIRROR, LATER)},
+	{HEAD("max_connections", MIRROR, LATER)},
+
+	{.name = NULL},
+};
