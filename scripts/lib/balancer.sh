@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# The balancer in namespace 'lb': configuration, start, questions.  Sourced after world.sh.
+
+# balancer_configure MIRRORS SERVICE_LINES [DATAPLANE_LINES]: writes karmalb.conf with one service
+# 'web' at the VIP; the lines are settings of these groups.
+balancer_configure() {
+	local n_mirrors=$1 i comma=,
+	{
+		cat <<-END
+			config_version = 1;
+			dataplane = {
+			  ports = ( { name = "front"; device = "af_xdp:eth0"; } );
+			  sources = [ "$WORLD_SOURCES" ];
+			  $3
+			};
+			services = (
+			  { name = "web";
+			    listen = [ "$WORLD_VIP:80/tcp" ];
+			    $2
+			    mirrors = (
+		END
+		for ((i = 1; i <= n_mirrors; i++)); do
+			[ "$i" -lt "$n_mirrors" ] || comma=
+			printf '      { name = "m%d"; address = "10.99.0.10%d"; }%s\n' "$i" "$i" "$comma"
+		done
+		printf '    );\n  }\n);\n'
+	} >"$WORLD_DIR/karmalb.conf"
+}
+
+# balancer_start: both programs; returns when the services are in force in the data plane.
+balancer_start() {
+	dataplane_start && controlplane_start
+}
+
+dataplane_start() {
+	"$BUILD/karmalb-controlplane" --dataplane-arguments "$WORLD_DIR/karmalb.conf" \
+		>"$WORLD_DIR/dataplane.arguments" 2>>"$WORLD_DIR/log/dataplane" || {
+		complain "the configuration yields no arguments for the data plane"
+		log_tail "$WORLD_DIR/log/dataplane"
+		return 1
+	}
+	spawn dataplane lb "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
+		--arguments "$WORLD_DIR/dataplane.arguments"
+	wait_for 20 "the data plane to open its socket" dataplane_is_there || {
+		log_tail "$WORLD_DIR/log/dataplane"
+		return 1
+	}
+}
+
+# Its socket is there and somebody listens: a killed one leaves the file behind.
+dataplane_is_there() {
+	is_running dataplane && ss -Hlx src "$WORLD_DIR/dataplane.sock" | grep -q .
+}
+
+controlplane_start() {
+	spawn controlplane lb "$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" \
+		"$WORLD_DIR/karmalb.conf"
+	wait_for 15 "the services to be in force in the data plane" balancer_is_ready || {
+		log_tail "$WORLD_DIR/log/controlplane"
+		log_tail "$WORLD_DIR/log/dataplane"
+		return 1
+	}
+}
+
+# A statement to the control plane.
+ctl() {
+	"$BUILD/karmactl" --socket "$WORLD_DIR/control.sock" "$@"
+}
+
+# ask_json STATEMENT EXPRESSION: evaluates a Python expression on the reply, named 'r'.
+ask_json() {
+	ctl --json -e "$1" | json_value "$2"
+}
+
+# json_value EXPRESSION: the same, of what stands on its input.
+json_value() {
+	/usr/bin/python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+v = eval(sys.argv[1])
+print(*v if isinstance(v, (list, tuple)) else [v])
+' "$1"
+}
+
+balancer_is_ready() {
+	[ "$(ask_json 'SHOW SERVICES' 'r[0]["epoch"] or 0')" -gt 0 ]
+}
+
+# load_start OPTION...: the client's load in the background until load_stop.
+load_start() {
+	rm -f "$WORLD_DIR/load.json"
+	spawn load client "$BUILD/tests/load/karmalb-load" --seconds 0 --status "$WORLD_DIR/load.json" \
+		"$@" "$WORLD_VIP:80"
+}
+
+# load_stop: lets it finish what is under way; then load.json holds the final counts.
+load_stop() {
+	finish load 10
+}
+
+# load_value EXPRESSION: of its counts, at most a second old while it runs.
+load_value() {
+	json_value "$1" <"$WORLD_DIR/load.json"
+}
