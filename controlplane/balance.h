@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <karmalb/clock.h>
 #include <karmalb/limits.h>
 
 #include "settings.h"

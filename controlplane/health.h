@@ -10,7 +10,8 @@
  *       +-------------------------------------  TRIAL
  *
  * Queries and pings have a counter of their own; a mirror is dead when either reaches the
- * threshold.  A ping alone never clears query failures: signs of life (below) only lead to a trial,
+ * threshold.  An answered query is stronger than pings and voids those that failed before it.  A
+ * ping alone never clears query failures: signs of life (below) only lead to a trial,
  * in which the strategy gives the mirror a small share, and only an answered query ends it.  A
  * mirror without traffic stays on trial, which costs nothing: it takes its share when traffic
  * comes.
