@@ -13,12 +13,12 @@ NGINX_ECHO=/usr/lib/nginx/modules/ngx_http_echo_module.so
 # next start or reload on.
 mirror_configure() {
 	local name=$1 ms=$2 kind=$3 workers=${4:-1} sleep deferred=''
-	printf -v sleep 'echo_sleep %d.%03d' $((ms / 1000)) $((ms % 1000))
+	printf -v sleep 'echo_sleep %d.%03d;' $((ms / 1000)) $((ms % 1000))
 	if [ "$kind" = blocking ]; then
 		sleep=${sleep/echo_sleep/echo_blocking_sleep}
 		deferred=deferred
 	fi
-	[ "$ms" -gt 0 ] || sleep='# no work'
+	[ "$ms" -gt 0 ] || sleep=''
 	mkdir -p "$WORLD_DIR/$name/body"
 	echo "$ms $kind $workers" >"$WORLD_DIR/$name/work"
 	cat >"$WORLD_DIR/$name/nginx.conf.new" <<-END
@@ -43,9 +43,13 @@ mirror_configure() {
 			server {
 				listen 80 $deferred;
 				add_header X-Mirror $name;
-				location = / { $sleep; echo "$name"; }
-				location = /upload { client_max_body_size 64m; client_body_in_file_only clean;
-					echo_read_request_body; echo "\$request_length"; }
+				location = / { $sleep echo "$name"; }
+				location = /echo {
+					client_max_body_size 64m;
+					client_body_buffer_size 64m;
+					echo_read_request_body;
+					echo_request_body;
+				}
 				location /body/ { root $WORLD_DIR/$name; }
 			}
 		}

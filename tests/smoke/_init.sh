@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# Each *_test.sh here is a short story in a private world: client - balancer - real mirrors, in
+# network namespaces of its own.  This file makes the world, waits, compares and clears away, so
+# that a story tells only what happens.  A story that comes to its end has passed; 'skip' and 'fail'
+# end it early.  "# limit: N s" in a story is its time limit for scripts/test.
+#
+#   . "$(dirname "$0")/_init.sh"
+#   start_world 3 'ha_strategy = "nodeads"; ha_period_karma = "1s";'
+#   load_start --clients 8 --rate 200
+#   step "m2 crashes"
+#   mirror_kill m2
+#   wait_for 3 "m2 to be called dead" mirror_state_is m2 dead
+set -euo pipefail
+
+# shellcheck source=scripts/lib/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
+# shellcheck source=scripts/lib/world.sh
+. "$TOP/scripts/lib/world.sh"
+# shellcheck source=scripts/lib/mirrors.sh
+. "$TOP/scripts/lib/mirrors.sh"
+# shellcheck source=scripts/lib/balancer.sh
+. "$TOP/scripts/lib/balancer.sh"
+
+STORY=$(basename "$0" _test.sh)
+# Two clones on one host do not meet.
+world_choose "kb-smoke-$STORY-$(printf '%s' "$TOP" | cksum | cut -d ' ' -f 1)"
+STORY_LOGS=$BUILD/test-log/$STORY.d
+
+story_clear() {
+	world_destroy
+	rm -rf "$WORLD_DIR"
+}
+
+story_end() {
+	local status=$?
+	trap '' INT TERM HUP
+	if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
+		log_tail "$WORLD_DIR/log/controlplane" 15
+		log_tail "$WORLD_DIR/log/dataplane" 15
+		rm -rf "$STORY_LOGS"
+		mkdir -p "$STORY_LOGS"
+		cp -r "$WORLD_DIR/log" "$WORLD_DIR"/karmalb.conf "$WORLD_DIR"/load.json "$STORY_LOGS" 2>/dev/null
+		printf 'all logs: %s\n' "$STORY_LOGS" >&2
+	fi
+	story_clear
+	exit "$status"
+}
+
+# What a run that was killed left behind is cleared first.
+story_clear
+[ "${1:-}" != --clean ] || exit 0
+need_root "$STORY"
+trap story_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+step() {
+	printf '%s  %s\n' "$(date +%T.%3N)" "$*"
+}
+
+fail() {
+	printf '%s  FAILED: %s\n' "$(date +%T.%3N)" "$*" >&2
+	exit 1
+}
+
+skip() {
+	printf '%s\n' "$*"
+	exit 77
+}
+
+# start_world MIRRORS [SERVICE_LINES [DATAPLANE_LINES]]: mirrors without work, both programs, no
+# huge pages.
+start_world() {
+	make_world "$1"
+	balancer_configure "$1" "${2:-}" "huge_pages = \"0\"; max_flows = 65536; ${3:-}"
+	balancer_start || fail "the balancer did not start"
+	step "the balancer runs with $1 mirrors"
+}
+
+# make_world MIRRORS: all but the balancer.
+make_world() {
+	local i
+	world_create "$1"
+	for ((i = 1; i <= $1; i++)); do
+		mirror_configure "m$i" 0 timer
+		mirror_start "m$i" || fail "m$i did not start"
+	done
+}
+
+# expect_equal WHAT GOT EXPECTED
+expect_equal() {
+	[ "$2" = "$3" ] || fail "$1: $2, expected $3"
+}
+
+# expect_between WHAT GOT LOW HIGH: numbers, borders included.
+expect_between() {
+	awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(v >= l && v <= h) }' </dev/null ||
+		fail "$1: $2, expected $3 to $4"
+}
+
+# expect_match WHAT TEXT PATTERN: an extended regular expression, in any case.
+expect_match() {
+	grep -qiE -e "$3" <<<"$2" || fail "$1: '$2' does not say '$3'"
+}
+
+# mirror_field NAME FIELD: of SHOW MIRRORS.
+mirror_field() {
+	ask_json 'SHOW MIRRORS' "[m['$2'] for m in r if m['mirror'] == '$1'][0]"
+}
+
+mirror_state_is() {
+	[ "$(mirror_field "$1" state)" = "$2" ]
+}
+
+# mirror_answers NAME: lines in its access log so far.
+mirror_answers() {
+	wc -l <"$WORLD_DIR/$1/access"
+}
+
+mirror_answers_more_than() {
+	[ "$(mirror_answers "$1")" -gt "$2" ]
+}
+
+# drops NAME: that drop counter, all workers together.
+drops() {
+	ask_json 'SHOW DROPS' "sum(d['packets'] for d in r if d['reason'] == '$1')"
+}
+
+drops_are_at_least() {
+	[ "$(drops "$1")" -ge "$2" ]
+}
+
+# fetch [CURL OPTION...]: one request from the client to the VIP's /.
+fetch() {
+	in_ns client curl -sS --max-time 10 "$@" "http://$WORLD_VIP/"
+}
+
+# Requests that the client's load counts as failed, up to now.
+load_failed() {
+	load_value 'r["failed"]'
+}
+
+load_requests_more_than() {
+	[ -s "$WORLD_DIR/load.json" ] && [ "$(load_value 'r["requests"]')" -gt "$1" ]
+}
+
+# load_is_flowing: the load runs and gets answers.
+load_is_flowing() {
+	wait_for 10 "the load to get answers" load_requests_more_than 50 || fail "no traffic"
+}
+
+# capture NAME NAMESPACE FILTER: tcpdump into that file; end_capture NAME prints the packets.
+capture() {
+	spawn "$1" "$2" tcpdump -n -l -i eth0 -w "$WORLD_DIR/$1.pcap" -U --immediate-mode "$3"
+	wait_for 10 "tcpdump to listen" grep -q 'listening on' "$WORLD_DIR/log/$1"
+}
+
+end_capture() {
+	kill -INT "$(pid_of "$1")"
+	wait_for 5 "tcpdump to end" is_not_running "$1"
+	tcpdump -n -r "$WORLD_DIR/$1.pcap" 2>/dev/null
+}
+
+is_not_running() {
+	! is_running "$1"
+}

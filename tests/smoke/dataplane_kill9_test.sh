@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 120 s
+# A data plane that is killed starts again beside what it left behind; until then and while it
+# starts, the kernel never answers for the VIP.  A clean stop leaves nothing.
+. "$(dirname "$0")/_init.sh"
+
+start_world 2 'ha_strategy = "random"; ha_ping_interval = "0";'
+
+# The kernel's RST has the full time to live; one that we forwarded from a mirror has one less.
+kernels_rst="src host $WORLD_VIP and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64"
+capture rst client "$kernels_rst"
+load_start --clients 16 --rate 200 --timeout-ms 1000
+
+for round in 1 2 3; do
+	load_is_flowing
+	step "round $round: the data plane is killed under load"
+	slay dataplane
+	sleep 1
+	dataplane_start || fail "it does not start again"
+	wait_for 10 "the control plane to send everything again" fetch || fail "no traffic after the restart"
+	wait_for 5 "the services to be in force" balancer_is_ready || fail "not in force"
+	requests=$(load_value 'r["requests"] - r["failed"]')
+	wait_for 10 "answers" eval "[ \$(load_value 'r[\"requests\"] - r[\"failed\"]') -gt $((requests + 200)) ]" ||
+		fail "the load gets no answers after the restart"
+done
+load_stop
+expect_equal "RST of the kernel for the VIP" "$(end_capture rst)" ""
+
+step "a clean stop leaves nothing behind"
+finish controlplane
+finish dataplane
+expect_equal "addresses" "$(in_ns lb ip -4 -o addr show dev eth0 | awk '{ print $4 }')" 10.99.0.1/24
+expect_equal "XDP programs" "$(in_ns lb ip link show dev eth0 | grep -c xdp || true)" 0
+expect_equal "qdiscs" "$(in_ns lb tc qdisc show dev eth0 | grep -c clsact || true)" 0
+[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
+[ ! -e "$WORLD_DIR/control.sock" ] || fail "control.sock is still there"
+
+step "now the VIP is nobody's; and both start again as if nothing had been"
+if fetch --max-time 2 2>/dev/null; then fail "who answers?"; fi
+balancer_start || fail "no start after a clean stop"
+fetch || fail "no answer after a clean stop and start"

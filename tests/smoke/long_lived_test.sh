@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 90 s
+# What is open stays where it is: keep-alive connections and a slow download survive that shares
+# change every second.
+. "$(dirname "$0")/_init.sh"
+
+start_world 3 'ha_strategy = "nodeads"; ha_period_karma = "1s"; karma_rule = "documented";
+    ha_ping_interval = "0";'
+for m in 1 2 3; do
+	mirror_configure m$m $((m * m * 4)) timer
+	mirror_reload m$m
+	head -c 3000000 /dev/urandom >"$WORLD_DIR/content"
+	cp "$WORLD_DIR/content" "$WORLD_DIR/m$m/body/content"
+	sha256sum <"$WORLD_DIR/content" >>"$WORLD_DIR/sums"
+done
+
+load_start --clients 24 --rate 300 --keep-alive
+load_is_flowing
+step "a download of about 8 s"
+spawn download client curl -sS --max-time 40 --limit-rate 400k -o "$WORLD_DIR/got" \
+	"http://$WORLD_VIP/body/content"
+first=$(ask_json 'SHOW SERVICES' 'r[0]["reweighted_at"] or 0')
+wait_for 30 "the download to end" is_not_running download || fail "the download hangs"
+last=$(ask_json 'SHOW SERVICES' 'r[0]["reweighted_at"] or 0')
+step "$(ask_json 'SHOW MIRRORS' '[round(100 * m["share"], 2) for m in r]') % after it"
+expect_between "seconds of re-weighting meanwhile" \
+	"$(awk -v a="$first" -v b="$last" 'BEGIN { print b - a }')" 5 30
+grep -q "$(sha256sum <"$WORLD_DIR/got")" "$WORLD_DIR/sums" || fail "the download is not what the mirrors have"
+
+load_stop
+load_value 'r'
+expect_equal "requests over kept connections that failed" "$(load_failed)" 0
+# 24 clients, 24 connections and the download's.
+expect_equal "connections opened" "$(ask_json 'SHOW SERVICES' 'r[0]["total"]')" 25

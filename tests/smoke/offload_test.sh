@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 90 s
+# Contents arrive whole in both directions, whether the peers' veth leave checksums unfinished
+# (offload on, the default) or compute them (off).
+. "$(dirname "$0")/_init.sh"
+
+start_world 2 'ha_strategy = "random"; ha_ping_interval = "0";'
+head -c 5000000 /dev/urandom >"$WORLD_DIR/content"
+for m in m1 m2; do
+	cp "$WORLD_DIR/content" "$WORLD_DIR/$m/body/content"
+done
+
+completed() {
+	ask_json 'SHOW STATUS' "r['workers'][0]['counters']['checksum_completed']"
+}
+
+offload() {
+	local ns
+	for ns in client m1 m2; do
+		in_ns $ns ethtool -K eth0 tx "$1" >/dev/null
+	done
+	for ns in client lb m1 m2; do
+		in_ns net ethtool -K $ns tx "$1" >/dev/null
+	done
+}
+
+for setting in on off; do
+	step "offload $setting"
+	offload $setting
+	before=$(completed)
+	for ((i = 0; i < 4; i++)); do
+		in_ns client curl -sS --max-time 20 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/content" ||
+			fail "download $i"
+		cmp "$WORLD_DIR/content" "$WORLD_DIR/got" || fail "download $i brought something else"
+		in_ns client curl -sS --max-time 20 -o "$WORLD_DIR/echoed" -H 'Expect:' \
+			--data-binary @"$WORLD_DIR/content" "http://$WORLD_VIP/echo" || fail "upload $i"
+		cmp "$WORLD_DIR/content" "$WORLD_DIR/echoed" || fail "upload $i arrived as something else"
+	done
+	sleep 0.5
+	n=$(($(completed) - before))
+	step "checksums completed: $n"
+	case $setting in
+	on) expect_between "checksums completed" "$n" 100 10000000 ;;
+	off) expect_equal "checksums completed" "$n" 0 ;;
+	esac
+done

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 90 s
+# Connections go to every mirror in the configured shares, and client, mirrors and balancer count
+# the same.
+. "$(dirname "$0")/_init.sh"
+
+start_world 3 'ha_strategy = "random"; ha_ping_interval = "0";'
+
+step "a single request"
+expect_match "answer" "$(fetch)" '^m[123]$'
+
+step "3000 requests, each over a connection of its own"
+: >"$WORLD_DIR/m1/access" && : >"$WORLD_DIR/m2/access" && : >"$WORLD_DIR/m3/access"
+in_ns client "$BUILD/tests/load/karmalb-load" --clients 16 --rate 600 --seconds 5 "$WORLD_VIP:80" \
+	>"$WORLD_DIR/load.json" || fail "requests failed: $(cat "$WORLD_DIR/load.json")"
+cat "$WORLD_DIR/load.json"
+n_requests=$(load_value 'r["requests"]')
+expect_between "requests" "$n_requests" 2700 3020
+
+for m in m1 m2 m3; do
+	by_client=$(load_value "r['mirrors']['$m']")
+	expect_equal "answers of $m that the client counted" "$by_client" "$(mirror_answers $m)"
+	# Four standard deviations of a fair draw.
+	expect_between "share of $m in %" \
+		"$(awk -v a="$by_client" -v n="$n_requests" 'BEGIN { print 100 * a / n }')" 29.9 36.8
+done
+
+step "the balancer counted them, too"
+total=$(ask_json 'SHOW SERVICES' 'r[0]["total"]')
+expect_equal "connections" "$total" "$((n_requests + 1))"
+expect_equal "failures" "$(ask_json 'SHOW SERVICES' 'r[0]["failed"]')" 0
+
+step "the mirrors saw our source addresses, not the client"
+expect_equal "foreign addresses in their logs" \
+	"$(cat "$WORLD_DIR"/m?/access | awk '$4 !~ /^10\.99\.0\.2[45][0-9]$/' | wc -l)" 0
