@@ -14,6 +14,7 @@
 #pragma once
 
 #include <assert.h>
+#include <emmintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
 #include <karmalb/endpoint.h>
 #include <karmalb/limits.h>
 
+#include "flow_key.h"
 #include "slot.h"
 #include "tables.h"
 
@@ -77,16 +79,16 @@ struct flow {
 		uint32_t client_end; /* sequence number after the last byte of the client seen */
 		uint32_t next_free;  /* FLOW_FREE */
 	};
+	uint32_t mirror_end; /* the same for the mirror */
 	union {
-		uint32_t mirror_end; /* the same for the mirror */
-		uint32_t half_open;  /* FLOW_SYN_SENT, FLOW_SYN_ACKED before mirror_end is needed */
+		uint32_t expires_ms; /* low 32 bits */
+		uint32_t half_open;  /* half-open: its entry there, which holds the deadline */
 	};
-	uint32_t expires_ms; /* low 32 bits; half-open flows: their deadline */
-	uint32_t epoch;      /* of the snapshot under which the mirror was picked */
-	uint32_t seq_delta;  /* reserved: shift of our sequence numbers and */
-	uint32_t ts_delta;   /* of our timestamps towards the mirror */
-	uint16_t sequence;   /* odd while being written */
-	uint8_t exchange;    /* enum flow_exchange */
+	uint32_t epoch;     /* of the snapshot under which the mirror was picked */
+	uint32_t seq_delta; /* reserved: shift of our sequence numbers and */
+	uint32_t ts_delta;  /* of our timestamps towards the mirror */
+	uint16_t sequence;  /* odd while being written */
+	uint8_t exchange;   /* enum flow_exchange */
 	uint8_t pad;
 };
 static_assert(sizeof(struct flow) == 64, "one cache line");
@@ -183,3 +185,148 @@ flow_slot_uses(const struct flow_header *header, unsigned slot);
  */
 bool
 flow_copy(const struct flow *flow, struct flow *copy);
+
+/*
+ * From here on: the owning worker only.  Records are named by their number, entries by
+ * flow_entry(), hashes are flow_hash() of the side's key.
+ */
+
+enum flow_side {
+	FLOW_CLIENT, /* packets from the client to the service */
+	FLOW_MIRROR, /* packets from the mirror to our source address */
+};
+
+static inline uint32_t
+flow_entry(uint32_t record, enum flow_side side)
+{
+	return record << 1 | side;
+}
+
+static inline uint32_t
+flow_entry_record(uint32_t entry)
+{
+	return entry >> 1;
+}
+
+static inline enum flow_side
+flow_entry_side(uint32_t entry)
+{
+	return (enum flow_side)(entry & 1);
+}
+
+static inline bool
+flow_is_half_open(const struct flow *flow)
+{
+	return flow->state == FLOW_SYN_SENT || flow->state == FLOW_SYN_ACKED;
+}
+
+/* Brackets every change of a record, for flow_copy(). */
+static inline void
+flow_change(struct flow *flow)
+{
+	__atomic_store_n(&flow->sequence, flow->sequence + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void
+flow_changed(struct flow *flow)
+{
+	__atomic_store_n(&flow->sequence, flow->sequence + 1, __ATOMIC_RELEASE);
+}
+
+/* The entry that 'key' is found under, fully verified, or FLOW_NONE. */
+uint32_t
+flow_find(const struct flow_table *table, const struct tables *tables, const struct flow_key *key,
+	uint64_t hash);
+
+/* A record that nobody uses, all zero but for its sequence, holding 'slot'; or FLOW_NONE. */
+uint32_t
+flow_take(struct flow_table *table, uint16_t slot);
+
+/* Gives a record back.  Its entries have been unlinked. */
+void
+flow_give(struct flow_table *table, uint32_t record);
+
+/* Makes 'entry' found under 'hash'.  Returns false when both of its buckets are full. */
+bool
+flow_link(struct flow_table *table, uint64_t hash, uint32_t entry);
+
+/* Undoes flow_link(); returns false when there was no such entry. */
+bool
+flow_unlink(struct flow_table *table, uint64_t hash, uint32_t entry);
+
+/* Lets the place of 'entry' lead to 'successor' of the same key; false when there was none. */
+bool
+flow_relink(struct flow_table *table, uint64_t hash, uint32_t entry, uint32_t successor);
+
+/* The key of the packets that one side sends. */
+struct flow_key
+flow_key_of(const struct flow *flow, const struct tables *tables, enum flow_side side);
+
+/* Unlinks whatever is still linked of a record and gives it back. */
+void
+flow_remove(struct flow_table *table, const struct tables *tables, uint32_t record);
+
+/*
+ * The stages of flow_find(), for those who prefetch between them.  A bucket's match is a mask of
+ * ways whose signature is that of 'hash'; false ones are rare (1 in 6,500), so the first is tried
+ * and flow_find() decides when it was not it.
+ */
+static inline struct flow_bucket *
+flow_bucket_first(const struct flow_table *table, uint64_t hash)
+{
+	return &table->buckets[((uint64_t)(uint32_t)hash * table->n_buckets) >> 32];
+}
+
+static inline struct flow_bucket *
+flow_bucket_second(const struct flow_table *table, uint64_t hash)
+{
+	return &table->buckets[((hash >> 32) * table->n_buckets) >> 32];
+}
+
+/* Never 0, which marks an empty way.  Of bits that the buckets' choice hardly depends on. */
+static inline uint16_t
+flow_signature(uint64_t hash)
+{
+	uint16_t signature = (uint16_t)(hash ^ hash >> 32);
+
+	return signature != 0 ? signature : 1;
+}
+
+static inline unsigned
+flow_bucket_match(const struct flow_bucket *bucket, uint16_t signature)
+{
+	__m128i wanted = _mm_set1_epi16((short)signature);
+	/* Ways 0 to 7, and 2 to 9. */
+	__m128i low = _mm_loadu_si128((const __m128i *)&bucket->signatures[0]);
+	__m128i high = _mm_loadu_si128((const __m128i *)&bucket->signatures[2]);
+	unsigned mask = (unsigned)_mm_movemask_epi8(
+		_mm_packs_epi16(_mm_cmpeq_epi16(low, wanted), _mm_cmpeq_epi16(high, wanted)));
+
+	return (mask & 0xff) | (mask >> 6 & 0x300);
+}
+
+/* Whether 'key' is that of the packets which 'entry's side sends. */
+static inline bool
+flow_entry_matches(const struct flow_table *table, const struct tables *tables, uint32_t entry,
+	const struct flow_key *key)
+{
+	const struct flow *flow = &table->records[flow_entry_record(entry)];
+
+	if (flow->state == FLOW_FREE)
+		return false;
+	const struct table_slot *slot = &tables->slots[flow->slot];
+
+	if (flow_entry_side(entry) == FLOW_CLIENT)
+		return flow->client_port_be == key->source_port_be &&
+		       slot->listen.port_be == key->destination_port_be &&
+		       slot->listen.protocol == key->protocol &&
+		       !(flow->flags & FLOW_FLAG_CLIENT_UNLINKED) &&
+		       karmalb_address_equal(&flow->client, &key->source) &&
+		       karmalb_address_equal(&slot->listen.address, &key->destination);
+	return flow->source_port_be == key->destination_port_be &&
+	       slot->address.port_be == key->source_port_be &&
+	       slot->address.protocol == key->protocol &&
+	       karmalb_address_equal(&slot->address.address, &key->source) &&
+	       karmalb_address_equal(&tables->sources[flow->source], &key->destination);
+}

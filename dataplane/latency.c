@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exchange tracking: IDLE, WAIT, ANSWER and what may come between.  Owning worker; hot. */
+#include "latency.h"
+
+static uint32_t
+age_of(const struct ledger *ledger, const struct flow *flow)
+{
+	return (uint32_t)ledger->now_us - flow->began_us;
+}
+
+static void
+wait_end(struct ledger *ledger, struct flow *flow)
+{
+	struct slot_counters *slot = &ledger->slots[flow->slot];
+
+	slot->n_waiting--;
+	slot->waiting_since_us -= ledger->now_us - age_of(ledger, flow);
+}
+
+static void
+succeed(struct ledger *ledger, struct flow *flow)
+{
+	ledger->slots[flow->slot].outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES]++;
+	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow), 0);
+}
+
+static void
+fail(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome)
+{
+	wait_end(ledger, flow);
+	ledger_failure(ledger, flow, outcome, age_of(ledger, flow));
+}
+
+/* What should have been noticed before this packet. */
+static void
+settle(struct ledger *ledger, struct flow *flow)
+{
+	if (latency_is_overdue(ledger, flow))
+		latency_time_out(ledger, flow);
+}
+
+void
+latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+{
+	if (!latency_is_new(end, flow->client_end))
+		return;
+	flow->client_end = end;
+	if (flow->exchange != FLOW_EXCHANGE_IDLE && flow->exchange != FLOW_EXCHANGE_ANSWER)
+		return;
+	flow->exchange = FLOW_EXCHANGE_WAIT;
+	flow->began_us = (uint32_t)ledger->now_us;
+	ledger->slots[flow->slot].n_waiting++;
+	ledger->slots[flow->slot].waiting_since_us += ledger->now_us;
+}
+
+void
+latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+{
+	if (!latency_is_new(end, flow->mirror_end))
+		return;
+	flow->mirror_end = end;
+	if (flow->exchange == FLOW_EXCHANGE_ANSWER)
+		return;
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		wait_end(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT)
+		succeed(ledger, flow);
+	else if (flow->exchange == FLOW_EXCHANGE_IDLE)
+		ledger_sample(ledger, flow, SAMPLE_GREETING, 0, 0);
+	flow->exchange = FLOW_EXCHANGE_ANSWER;
+}
+
+void
+latency_client_fin(struct ledger *ledger, struct flow *flow)
+{
+	settle(ledger, flow);
+	if (flow->exchange != FLOW_EXCHANGE_WAIT)
+		return;
+	wait_end(ledger, flow);
+	flow->exchange = FLOW_EXCHANGE_LEFT;
+}
+
+void
+latency_mirror_fin(struct ledger *ledger, struct flow *flow)
+{
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		fail(ledger, flow, KARMALB_OUTCOME_UNEXPECTED_CLOSINGS);
+	flow->exchange = FLOW_EXCHANGE_ANSWER;
+}
+
+void
+latency_mirror_rst(struct ledger *ledger, struct flow *flow)
+{
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		fail(ledger, flow, KARMALB_OUTCOME_NETWORK_ERRORS);
+	flow->exchange = FLOW_EXCHANGE_ANSWER;
+}
+
+void
+latency_abandon(struct ledger *ledger, struct flow *flow)
+{
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		wait_end(ledger, flow);
+	flow->exchange = FLOW_EXCHANGE_ANSWER;
+}
+
+void
+latency_time_out(struct ledger *ledger, struct flow *flow)
+{
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		fail(ledger, flow, KARMALB_OUTCOME_QUERY_TIMEOUTS);
+	flow->exchange = FLOW_EXCHANGE_LATE;
+}

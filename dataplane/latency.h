@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Matches queries with their answers inside a flow: a query is the client's payload after an answer
+ * (or at the beginning), its answer the mirror's next payload.  Only new payload counts; what
+ * repeats or lies before bytes already seen is a retransmission.  Each exchange ends in at most one
+ * outcome:
+ *
+ *   succeeded_queries    payload within the slot's query time-out, with a sample of the latency
+ *   query_timeouts       none within it; an answer after that is no success
+ *   unexpected_closings  FIN instead
+ *   network_errors       RST instead
+ *   none                 the client left (RST, or FIN and no answer came any more)
+ *
+ * While a query waits it is counted in its slot's n_waiting and waiting_since_us, until any of the
+ * above.  A client that half-closes no longer counts as waiting, but may still be answered.  Pure;
+ * callers bracket with flow_change() and flow_changed().  Owning worker.
+ */
+#pragma once
+
+#include <karmalb/clock.h>
+
+#include "ledger.h"
+
+/* 'end' - 'seen' in sequence space is above 0. */
+static inline bool
+latency_is_new(uint32_t end, uint32_t seen)
+{
+	return (int32_t)(end - seen) > 0;
+}
+
+/* The client sent payload that ends before sequence number 'end'. */
+void
+latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
+
+/* The mirror did. */
+void
+latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
+
+/* The client closed its side. */
+void
+latency_client_fin(struct ledger *ledger, struct flow *flow);
+
+/* The mirror closed its side, resp. reset the connection; payload in that packet goes first. */
+void
+latency_mirror_fin(struct ledger *ledger, struct flow *flow);
+void
+latency_mirror_rst(struct ledger *ledger, struct flow *flow);
+
+/* The flow ends for a reason that is not the mirror's. */
+void
+latency_abandon(struct ledger *ledger, struct flow *flow);
+
+/*
+ * Whether a query has been without an answer for too long.  Right for up to 71 minutes after it
+ * began; within that time the sweep comes by.
+ */
+static inline bool
+latency_is_overdue(const struct ledger *ledger, const struct flow *flow)
+{
+	uint32_t age_us = (uint32_t)ledger->now_us - flow->began_us;
+
+	return (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT) &&
+	       age_us >= ledger->tables->slots[flow->slot].query_timeout_ms *
+				 (uint32_t)KARMALB_MILLISECOND;
+}
+
+/* Ends the wait of a query that is overdue, and counts it unless the client has left. */
+void
+latency_time_out(struct ledger *ledger, struct flow *flow);

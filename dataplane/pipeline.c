@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stages of a burst.  Each stage runs over all packets before the next begins, and asks for the
+ * memory that the next will touch: parse and hash | compare signatures, first bucket | second
+ * bucket, for the few not in the first | handle.  Owning worker only: no lock, no syscall, no log.
+ */
+#include "pipeline.h"
+
+#include <string.h>
+
+#include "connect.h"
+#include "latency.h"
+#include "ledger.h"
+#include "packet.h"
+#include "rewrite.h"
+#include "sweep.h"
+#include "tcp.h"
+
+#define PACKETS_AHEAD 4 /* frames prefetched before the one being parsed */
+
+/* A packet on its way through the stages. */
+struct passage {
+	struct packet_view view;
+	uint64_t hash;
+	uint32_t entry; /* candidate, to be verified; FLOW_NONE: none */
+	struct pipeline_packet *packet;
+};
+
+static unsigned
+parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packet *packets,
+	unsigned n_packets);
+static void
+match_all(const struct flow_table *table, struct passage *passages, unsigned n);
+static void
+handle(struct ledger *ledger, struct passage *passage);
+static void
+open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces);
+static void
+handle_client(struct ledger *ledger, struct passage *passage, uint32_t record);
+static void
+handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record);
+static void
+send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow);
+static void
+send_to_client(struct ledger *ledger, struct passage *passage, const struct flow *flow);
+
+static struct ledger
+ledger_of(struct pipeline *p, uint64_t now_us)
+{
+	return (struct ledger){
+		.tables = p->tables,
+		.flows = p->flows,
+		.counters = p->counters,
+		.slots = p->slots,
+		.random = &p->random,
+		.samples = p->samples,
+		.n_samples = p->n_samples,
+		.max_samples = PIPELINE_SAMPLES_MAX,
+		.now_ms = (uint32_t)(now_us / KARMALB_MILLISECOND),
+		.now_us = now_us,
+	};
+}
+
+void
+pipeline_burst(
+	struct pipeline *p, struct pipeline_packet *packets, unsigned n_packets, uint64_t now_us)
+{
+	struct ledger ledger = ledger_of(p, now_us);
+	struct passage passages[PIPELINE_BURST_MAX];
+	unsigned n = parse_all(&ledger, passages, packets, n_packets);
+
+	match_all(p->flows, passages, n);
+	/* Bounded by PIPELINE_BURST_MAX, as are all loops over a burst. */
+	for (unsigned i = 0; i < n; i++)
+		handle(&ledger, &passages[i]);
+	p->n_samples = ledger.n_samples;
+}
+
+uint64_t
+pipeline_tick(struct pipeline *p, uint64_t now_us)
+{
+	struct ledger ledger = ledger_of(p, now_us);
+	uint64_t again_us = sweep_run(&ledger);
+
+	p->n_samples = ledger.n_samples;
+	return again_us;
+}
+
+/* L4 checksums are not verified; they are carried through.  See packet_is_checksum_partial(). */
+static bool
+admit(struct ledger *ledger, struct pipeline_packet *packet, struct packet_view *view)
+{
+	enum karmalb_worker_counter reason = packet_parse(packet->data, packet->size, view);
+
+	if (__builtin_expect(reason != 0, 0)) {
+		ledger_count(ledger, reason);
+		return false;
+	}
+	if (__builtin_expect(packet->is_l4_bad, 0)) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_L4_CHECKSUM);
+		return false;
+	}
+	if (ledger->tables->ports[packet->port_in].is_partial_checksum &&
+		packet_is_checksum_partial(packet->data, view)) {
+		packet_complete_checksum(packet->data, view);
+		ledger_count(ledger, KARMALB_COUNTER_CHECKSUM_COMPLETED);
+	}
+	return true;
+}
+
+/* Returns how many are still alive; the others are counted. */
+static unsigned
+parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packet *packets,
+	unsigned n_packets)
+{
+	uint64_t n_bytes = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_packets; i++) {
+		struct pipeline_packet *packet = &packets[i];
+		struct passage *passage = &passages[n];
+
+		if (i + PACKETS_AHEAD < n_packets)
+			__builtin_prefetch(packets[i + PACKETS_AHEAD].data, 1);
+		n_bytes += packet->size;
+		packet->verdict = PIPELINE_DROP;
+		if (!admit(ledger, packet, &passage->view))
+			continue;
+		passage->packet = packet;
+		passage->hash = flow_hash(ledger->flows->hash_key, &passage->view.key);
+		__builtin_prefetch(flow_bucket_first(ledger->flows, passage->hash));
+		n++;
+	}
+	ledger->counters[KARMALB_COUNTER_RX_PACKETS] += n_packets;
+	ledger->counters[KARMALB_COUNTER_RX_BYTES] += n_bytes;
+	return n;
+}
+
+/* The first entry in 'bucket' that may be it, its record prefetched; or FLOW_NONE. */
+static inline uint32_t
+match(const struct flow_table *table, const struct flow_bucket *bucket, uint64_t hash)
+{
+	unsigned mask = flow_bucket_match(bucket, flow_signature(hash));
+
+	if (mask == 0)
+		return FLOW_NONE;
+	uint32_t entry = bucket->entries[__builtin_ctz(mask)];
+
+	__builtin_prefetch(&table->records[flow_entry_record(entry)], 1);
+	return entry;
+}
+
+static void
+match_all(const struct flow_table *table, struct passage *passages, unsigned n)
+{
+	struct passage *missing[PIPELINE_BURST_MAX];
+	unsigned n_missing = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t hash = passages[i].hash;
+
+		passages[i].entry = match(table, flow_bucket_first(table, hash), hash);
+		if (passages[i].entry != FLOW_NONE)
+			continue;
+		__builtin_prefetch(flow_bucket_second(table, hash));
+		missing[n_missing++] = &passages[i];
+	}
+	for (unsigned i = 0; i < n_missing; i++) {
+		uint64_t hash = missing[i]->hash;
+
+		missing[i]->entry = match(table, flow_bucket_second(table, hash), hash);
+	}
+}
+
+/*
+ * What the stages found may have been another flow of the same signature, or packets before this
+ * one in the burst may have opened, replaced or ended its flow; then the table is asked again.
+ */
+static void
+handle(struct ledger *ledger, struct passage *passage)
+{
+	struct flow_table *table = ledger->flows;
+	const struct flow_key *key = &passage->view.key;
+	uint32_t entry = passage->entry;
+
+	if (entry == FLOW_NONE || !flow_entry_matches(table, ledger->tables, entry, key))
+		entry = flow_find(table, ledger->tables, key, passage->hash);
+	/* Bounded: a time-out leaves a flow that rests, the end of its rest none. */
+	while (entry != FLOW_NONE &&
+		tcp_is_expired(ledger, &table->records[flow_entry_record(entry)])) {
+		tcp_expire(ledger, flow_entry_record(entry));
+		entry = flow_find(table, ledger->tables, key, passage->hash);
+	}
+	if (entry == FLOW_NONE)
+		open_flow(ledger, passage, FLOW_NONE);
+	else if (flow_entry_side(entry) == FLOW_CLIENT)
+		handle_client(ledger, passage, flow_entry_record(entry));
+	else
+		handle_mirror(ledger, passage, flow_entry_record(entry));
+}
+
+/* Of packets that no flow knows, only a SYN to a service lives. */
+static void
+open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
+{
+	struct connect_request request = {
+		.view = &passage->view,
+		.hash = passage->hash,
+		.client_mac = &passage->packet->data[6],
+		.client_port_in = passage->packet->port_in,
+		.replaces = replaces,
+	};
+	uint32_t record;
+	enum karmalb_worker_counter reason = connect_open(ledger, &request, &record);
+
+	if (reason != 0)
+		ledger_count(ledger, reason);
+	else
+		send_to_mirror(ledger, passage, &ledger->flows->records[record]);
+}
+
+/* Replies go where the client's packets come from; they may come by another router now. */
+static inline void
+learn_way_back(struct flow *flow, const struct pipeline_packet *packet)
+{
+	if (memcmp(flow->client_mac, &packet->data[6], sizeof(flow->client_mac)) == 0 &&
+		flow->client_port_in == packet->port_in)
+		return;
+	flow_change(flow);
+	memcpy(flow->client_mac, &packet->data[6], sizeof(flow->client_mac));
+	flow->client_port_in = packet->port_in;
+	flow_changed(flow);
+}
+
+static void
+drop(struct ledger *ledger, enum tcp_verdict verdict)
+{
+	ledger_count(ledger, verdict == TCP_DROP_NO_FLOW ? KARMALB_COUNTER_DROP_NO_FLOW
+							 : KARMALB_COUNTER_DROP_TCP_STATE);
+}
+
+static void
+handle_client(struct ledger *ledger, struct passage *passage, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	const struct packet_view *view = &passage->view;
+
+	if (tcp_is_plain(flow, view)) {
+		if (view->payload_size > 0) {
+			flow_change(flow);
+			latency_client_payload(ledger, flow, view->seq + view->payload_size);
+			flow_changed(flow);
+		}
+		tcp_touch(ledger, flow, ledger->tables->slots[flow->slot].idle_timeout_ms);
+	} else {
+		enum tcp_verdict verdict = tcp_client_packet(ledger, flow, view);
+
+		if (verdict == TCP_REPLACE) {
+			open_flow(ledger, passage, record);
+			return;
+		}
+		if (verdict != TCP_FORWARD) {
+			drop(ledger, verdict);
+			return;
+		}
+	}
+	learn_way_back(flow, passage->packet);
+	send_to_mirror(ledger, passage, flow);
+}
+
+static void
+handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	const struct packet_view *view = &passage->view;
+
+	if (tcp_is_plain(flow, view)) {
+		if (view->payload_size > 0) {
+			flow_change(flow);
+			latency_mirror_payload(ledger, flow, view->seq + view->payload_size);
+			flow_changed(flow);
+		}
+		tcp_touch(ledger, flow, ledger->tables->slots[flow->slot].idle_timeout_ms);
+	} else {
+		enum tcp_verdict verdict = tcp_mirror_packet(ledger, flow, view);
+
+		if (verdict != TCP_FORWARD) {
+			drop(ledger, verdict);
+			return;
+		}
+	}
+	send_to_client(ledger, passage, flow);
+}
+
+static inline void
+finish(struct passage *passage, uint8_t port_out, const struct rewrite *to)
+{
+	struct pipeline_packet *packet = passage->packet;
+
+	rewrite_tcp_v4(packet->data, &passage->view, to);
+	packet->verdict = PIPELINE_SEND;
+	packet->port_out = port_out;
+	packet->size_out = passage->view.frame_size;
+}
+
+static void
+send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow)
+{
+	const struct tables *tables = ledger->tables;
+	const struct table_slot *slot = &tables->slots[flow->slot];
+	struct slot_counters *counters = &ledger->slots[flow->slot];
+
+	if (!slot->has_next_hop) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		return;
+	}
+	struct rewrite to = {
+		.mac_to = slot->next_hop_mac,
+		.mac_from = tables->ports[slot->next_hop_port].mac,
+		.source_be = karmalb_address_v4_be(&tables->sources[flow->source]),
+		.destination_be = karmalb_address_v4_be(&slot->address.address),
+		.source_port_be = flow->source_port_be,
+		.destination_port_be = slot->address.port_be,
+	};
+
+	finish(passage, slot->next_hop_port, &to);
+	counters->to_mirror_packets++;
+	counters->to_mirror_bytes += passage->view.frame_size;
+}
+
+static void
+send_to_client(struct ledger *ledger, struct passage *passage, const struct flow *flow)
+{
+	const struct table_port *port = &ledger->tables->ports[flow->client_port_in];
+	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
+	struct slot_counters *counters = &ledger->slots[flow->slot];
+
+	if (port->is_reply_by_route && !port->has_gateway) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		return;
+	}
+	struct rewrite to = {
+		.mac_to = port->is_reply_by_route ? port->gateway_mac : flow->client_mac,
+		.mac_from = port->mac,
+		.source_be = karmalb_address_v4_be(&slot->listen.address),
+		.destination_be = karmalb_address_v4_be(&flow->client),
+		.source_port_be = slot->listen.port_be,
+		.destination_port_be = flow->client_port_be,
+	};
+
+	finish(passage, flow->client_port_in, &to);
+	counters->to_client_packets++;
+	counters->to_client_bytes += passage->view.frame_size;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TCP states and what leads from one to the next.  Owning worker only.  Plain packets of
+ * established flows, nearly all there are, do not come here (see tcp_is_plain()).
+ */
+#include "tcp.h"
+
+#include <assert.h>
+
+#include "halfopen.h"
+#include "latency.h"
+
+static enum tcp_verdict
+client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static enum tcp_verdict
+client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static enum tcp_verdict
+mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static enum tcp_verdict
+mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static void
+syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static void
+establish(struct ledger *ledger, struct flow *flow);
+static void
+closing_step(struct ledger *ledger, struct flow *flow);
+static void
+rest(struct ledger *ledger, struct flow *flow, uint32_t rest_ms);
+
+/* Sequence number 'seq' is close to 'known'. */
+static bool
+is_near(uint32_t seq, uint32_t known)
+{
+	return seq - known + TCP_NEAR < 2 * TCP_NEAR;
+}
+
+/* How long to rest after FINs, or after nothing more came. */
+static uint32_t
+rest_of(const struct flow *flow)
+{
+	return flow->flags & FLOW_FLAG_MIRROR_FIRST ? TCP_TIME_WAIT_MS : TCP_REST_MS;
+}
+
+/* Sequence number after all that a segment occupies, its FIN not counted. */
+static uint32_t
+payload_end(const struct packet_view *view)
+{
+	return view->seq + view->payload_size;
+}
+
+bool
+tcp_is_expired(const struct ledger *ledger, const struct flow *flow)
+{
+	uint32_t expires_ms = flow_is_half_open(flow)
+				      ? ledger->flows->half_opens[flow->half_open].deadline_ms
+				      : flow->expires_ms;
+
+	return (int32_t)(ledger->now_ms - expires_ms) >= 0;
+}
+
+void
+tcp_open(struct ledger *ledger, uint32_t record, const struct packet_view *view)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	uint32_t timeout_ms = ledger->tables->slots[flow->slot].connect_timeout_ms;
+	uint32_t entry = half_open_add(
+		ledger->flows, record, tcp_deadline(ledger, timeout_ms), ledger->now_ms);
+
+	assert(entry != FLOW_NONE);
+	flow->half_open = entry;
+	flow->state = FLOW_SYN_SENT;
+	flow->client_end = view->seq + 1;
+	flow->began_us = (uint32_t)ledger->now_us;
+	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
+	ledger->slots[flow->slot].opened++;
+}
+
+enum tcp_verdict
+tcp_client_packet(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	bool is_syn = view->tcp_flags & PACKET_SYN;
+	enum tcp_verdict verdict;
+
+	if (is_syn && (view->tcp_flags & PACKET_ACK))
+		return TCP_DROP_STATE;
+	if (flow->state == FLOW_RESTING)
+		return is_syn ? TCP_REPLACE : TCP_FORWARD;
+	flow_change(flow);
+	if (flow_is_half_open(flow))
+		verdict = client_half_open(ledger, flow, view);
+	else
+		verdict = client_open(ledger, flow, view);
+	flow_changed(flow);
+	return verdict;
+}
+
+enum tcp_verdict
+tcp_mirror_packet(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	enum tcp_verdict verdict;
+
+	if (flow->flags & FLOW_FLAG_CLIENT_UNLINKED)
+		return TCP_DROP_NO_FLOW;
+	if (flow->state == FLOW_RESTING)
+		return view->tcp_flags & PACKET_SYN ? TCP_DROP_STATE : TCP_FORWARD;
+	flow_change(flow);
+	if (flow->state == FLOW_SYN_SENT)
+		verdict = mirror_syn_sent(ledger, flow, view);
+	else
+		verdict = mirror_open(ledger, flow, view);
+	flow_changed(flow);
+	return verdict;
+}
+
+void
+tcp_replaced(struct ledger *ledger, struct flow *flow)
+{
+	flow_change(flow);
+	if (flow->state != FLOW_RESTING)
+		rest(ledger, flow, rest_of(flow));
+	flow->flags |= FLOW_FLAG_CLIENT_UNLINKED;
+	flow_changed(flow);
+	ledger_count(ledger, KARMALB_COUNTER_FLOWS_REPLACED);
+}
+
+void
+tcp_expire(struct ledger *ledger, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	uint8_t state = flow->state;
+	bool rests = flow_is_half_open(flow) ||
+		     (state == FLOW_CLOSING && (flow->flags & FLOW_FLAG_MIRROR_FIRST) &&
+			     (flow->flags & FLOW_FLAG_CLIENT_FIN));
+
+	flow_change(flow);
+	if (state == FLOW_SYN_SENT)
+		ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_TIMEOUTS,
+			(uint32_t)ledger->now_us - flow->began_us);
+	if (state != FLOW_RESTING)
+		rest(ledger, flow, rest_of(flow));
+	flow_changed(flow);
+	if (!rests)
+		flow_remove(ledger->flows, ledger->tables, record);
+}
+
+static enum tcp_verdict
+client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	if (view->tcp_flags & PACKET_SYN) {
+		if (view->seq + 1 != flow->client_end)
+			return TCP_REPLACE;
+		flow->flags |= FLOW_FLAG_SYN_REPEATED;
+		return TCP_FORWARD;
+	}
+	if (view->tcp_flags & PACKET_RST) {
+		if (view->seq == flow->client_end)
+			rest(ledger, flow, TCP_REST_MS);
+		return TCP_FORWARD;
+	}
+	if (flow->state == FLOW_SYN_SENT || view->ack != flow->mirror_end)
+		return TCP_DROP_STATE;
+	establish(ledger, flow);
+	return client_open(ledger, flow, view);
+}
+
+static enum tcp_verdict
+client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	uint32_t end = payload_end(view);
+
+	if (view->tcp_flags & PACKET_SYN)
+		return flow->state == FLOW_CLOSING ? TCP_REPLACE : TCP_FORWARD;
+	if (view->tcp_flags & PACKET_RST) {
+		if (is_near(view->seq, flow->client_end))
+			rest(ledger, flow, TCP_REST_MS);
+		return TCP_FORWARD;
+	}
+	if (view->payload_size > 0)
+		latency_client_payload(ledger, flow, end);
+	if ((view->tcp_flags & PACKET_FIN) && is_near(end, flow->client_end)) {
+		latency_client_fin(ledger, flow);
+		if (latency_is_new(end + 1, flow->client_end))
+			flow->client_end = end + 1;
+		flow->flags |= FLOW_FLAG_CLIENT_FIN;
+		flow->state = FLOW_CLOSING;
+	}
+	if ((flow->flags & FLOW_FLAG_MIRROR_FIN) && !latency_is_new(flow->mirror_end, view->ack))
+		flow->flags |= FLOW_FLAG_MIRROR_FIN_ACKED;
+	closing_step(ledger, flow);
+	return TCP_FORWARD;
+}
+
+/*
+ * A bare acknowledgement is a challenge from a mirror that still has an older connection in this
+ * place; the client will reset that and try again.
+ */
+static enum tcp_verdict
+mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	bool is_ack = view->tcp_flags & PACKET_ACK;
+	/* More than one ahead where the SYN carried data. */
+	bool is_ours = is_ack && view->ack - flow->client_end < UINT16_MAX;
+
+	if (view->tcp_flags & PACKET_RST) {
+		if (is_ours) {
+			ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_FAILURES,
+				(uint32_t)ledger->now_us - flow->began_us);
+			rest(ledger, flow, TCP_REST_MS);
+		}
+		return TCP_FORWARD;
+	}
+	if (view->tcp_flags & PACKET_SYN) {
+		if (!is_ours)
+			return TCP_DROP_STATE;
+		syn_acked(ledger, flow, view);
+		return TCP_FORWARD;
+	}
+	if (view->payload_size > 0 || (view->tcp_flags & PACKET_FIN))
+		return TCP_DROP_STATE;
+	return TCP_FORWARD;
+}
+
+static enum tcp_verdict
+mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	uint32_t end = payload_end(view);
+
+	if (view->tcp_flags & PACKET_SYN)
+		return TCP_FORWARD;
+	if (view->tcp_flags & PACKET_RST) {
+		if (is_near(view->seq, flow->mirror_end)) {
+			latency_mirror_rst(ledger, flow);
+			rest(ledger, flow, TCP_REST_MS);
+		}
+		return TCP_FORWARD;
+	}
+	if (flow->state == FLOW_SYN_ACKED)
+		return TCP_FORWARD;
+	if (view->payload_size > 0)
+		latency_mirror_payload(ledger, flow, end);
+	if ((view->tcp_flags & PACKET_FIN) && is_near(end, flow->mirror_end)) {
+		latency_mirror_fin(ledger, flow);
+		if (latency_is_new(end + 1, flow->mirror_end))
+			flow->mirror_end = end + 1;
+		/* Sent without knowing of the client's FIN: the mirror will be in TIME-WAIT. */
+		if (!(flow->flags & FLOW_FLAG_MIRROR_FIN) &&
+			(!(flow->flags & FLOW_FLAG_CLIENT_FIN) ||
+				latency_is_new(flow->client_end, view->ack)))
+			flow->flags |= FLOW_FLAG_MIRROR_FIRST;
+		flow->flags |= FLOW_FLAG_MIRROR_FIN;
+		flow->state = FLOW_CLOSING;
+	}
+	if ((flow->flags & FLOW_FLAG_CLIENT_FIN) && !latency_is_new(flow->client_end, view->ack))
+		flow->flags |= FLOW_FLAG_CLIENT_FIN_ACKED;
+	closing_step(ledger, flow);
+	return TCP_FORWARD;
+}
+
+static void
+syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	/* Karn: which of several SYNs was answered cannot be known. */
+	if (!(flow->flags & FLOW_FLAG_SYN_REPEATED))
+		ledger_sample(
+			ledger, flow, SAMPLE_CONNECT, (uint32_t)ledger->now_us - flow->began_us, 0);
+	flow->state = FLOW_SYN_ACKED;
+	flow->mirror_end = view->seq + 1;
+	half_open_move(ledger->flows, flow->half_open, tcp_deadline(ledger, TCP_HANDSHAKE_MS));
+}
+
+static void
+establish(struct ledger *ledger, struct flow *flow)
+{
+	half_open_remove(ledger->flows, flow->half_open);
+	flow->state = FLOW_ESTABLISHED;
+	flow->expires_ms = tcp_deadline(ledger, ledger->tables->slots[flow->slot].idle_timeout_ms);
+}
+
+/* After every packet of an open flow: how long it may now be silent, and whether it is over. */
+static void
+closing_step(struct ledger *ledger, struct flow *flow)
+{
+	const uint8_t fins = FLOW_FLAG_CLIENT_FIN | FLOW_FLAG_MIRROR_FIN;
+	const uint8_t acks = FLOW_FLAG_CLIENT_FIN_ACKED | FLOW_FLAG_MIRROR_FIN_ACKED;
+	uint32_t timeout_ms = ledger->tables->slots[flow->slot].idle_timeout_ms;
+
+	if ((flow->flags & (fins | acks)) == (fins | acks))
+		rest(ledger, flow, rest_of(flow));
+	else if ((flow->flags & fins) == fins)
+		flow->expires_ms = tcp_deadline(ledger, TCP_CLOSING_MS);
+	else
+		flow->expires_ms = tcp_deadline(ledger, timeout_ms);
+}
+
+/* Ends a flow that was open. */
+static void
+rest(struct ledger *ledger, struct flow *flow, uint32_t rest_ms)
+{
+	if (flow_is_half_open(flow))
+		half_open_remove(ledger->flows, flow->half_open);
+	latency_abandon(ledger, flow);
+	flow->state = FLOW_RESTING;
+	flow->expires_ms = tcp_deadline(ledger, rest_ms);
+	ledger_count(ledger, KARMALB_COUNTER_FLOWS_CLOSED);
+	ledger->slots[flow->slot].closed++;
+}

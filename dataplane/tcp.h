@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The life of a TCP flow, as far as it can be read off its packets.  Pure; owning worker only.
+ *
+ *   SYN_SENT     client's SYN forwarded.  Half-open until the slot's connect time-out
+ *   SYN_ACKED    mirror's SYN-ACK forwarded.  Half-open until the client acknowledges it, which a
+ *                client with a forged address cannot; TCP_HANDSHAKE_MS
+ *   ESTABLISHED  idle time-out of the slot
+ *   CLOSING      a FIN seen; idle time-out, TCP_CLOSING_MS from the second FIN on
+ *   RESTING      over.  What belongs to the end of the conversation is still forwarded, our
+ *                (source, port, mirror) is not used again: TCP_TIME_WAIT_MS if the mirror closed
+ *                first and holds the connection in TIME-WAIT, else TCP_REST_MS
+ *
+ * A SYN of the client on a CLOSING or RESTING flow, or one with another initial sequence number on
+ * a half-open flow, begins a new flow with a mirror and port of its own; the old record loses its
+ * client's entry and rests.  On an ESTABLISHED flow the mirror is to judge it (RFC 5961 challenge).
+ *
+ * RST and FIN are forwarded in any case, as their receiver knows better; but they change the flow
+ * only when their sequence number lies within TCP_NEAR of what that side has last sent, so that a
+ * blind one succeeds in 1 of 8,192 tries; half-open, only when it is the very number expected.
+ */
+#pragma once
+
+#include "ledger.h"
+#include "packet.h"
+
+#define TCP_HANDSHAKE_MS 10000u
+#define TCP_CLOSING_MS   10000u
+#define TCP_TIME_WAIT_MS 60000u
+#define TCP_REST_MS      1000u
+#define TCP_NEAR         (1u << 18)
+
+enum tcp_verdict {
+	TCP_FORWARD,
+	TCP_REPLACE,      /* a SYN that begins a new flow in this one's place */
+	TCP_DROP_STATE,   /* not allowed in this state */
+	TCP_DROP_NO_FLOW, /* the client has gone on to another flow */
+};
+
+/* Neither SYN, FIN nor RST on an established flow: only payload and expiry matter. */
+static inline bool
+tcp_is_plain(const struct flow *flow, const struct packet_view *view)
+{
+	return flow->state == FLOW_ESTABLISHED &&
+	       (view->tcp_flags & (PACKET_SYN | PACKET_FIN | PACKET_RST)) == 0;
+}
+
+/* The moment 'after_ms' from now, rounded up. */
+static inline uint32_t
+tcp_deadline(const struct ledger *ledger, uint32_t after_ms)
+{
+	return ledger->now_ms + after_ms + 1;
+}
+
+/* Puts the expiry off, at most once a second: most packets then leave the record clean. */
+static inline void
+tcp_touch(const struct ledger *ledger, struct flow *flow, uint32_t timeout_ms)
+{
+	uint32_t expires_ms = tcp_deadline(ledger, timeout_ms);
+
+	if ((uint32_t)(expires_ms - flow->expires_ms) < 1000)
+		return;
+	flow_change(flow);
+	flow->expires_ms = expires_ms;
+	flow_changed(flow);
+}
+
+/* Whether the flow's time is up; tcp_expire() is then due before anything else. */
+bool
+tcp_is_expired(const struct ledger *ledger, const struct flow *flow);
+
+/*
+ * Makes a record, just taken, the flow that the SYN in 'view' begins, and enters it as half-open;
+ * the caller has seen that there is room.
+ */
+void
+tcp_open(struct ledger *ledger, uint32_t record, const struct packet_view *view);
+
+/* What a packet of the client, resp. of the mirror, does to its flow, and what becomes of it. */
+enum tcp_verdict
+tcp_client_packet(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+enum tcp_verdict
+tcp_mirror_packet(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+
+/* Another flow has taken over the client's entry: ends this one if need be, and lets it rest. */
+void
+tcp_replaced(struct ledger *ledger, struct flow *flow);
+
+/*
+ * The flow's time is up: a connect time-out is counted and rests, an established flow ends, a
+ * resting one is removed.
+ */
+void
+tcp_expire(struct ledger *ledger, uint32_t record);
