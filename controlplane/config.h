@@ -21,6 +21,8 @@
 #define CONFIG_SIZE_MAX     (4 * 1024 * 1024) /* bytes of a file */
 #define CONFIG_ERRORS_MAX   10
 
+#define CONFIG_SOURCE_LINE_MAX 120
+
 enum config_idle {
 	CONFIG_IDLE_SLEEP,
 	CONFIG_IDLE_SPIN,
@@ -91,11 +93,13 @@ struct config {
 	const struct config_service *services;
 };
 
-/* What is wrong with a file, in the order of its lines as far as that goes. */
+/* What is wrong with a file, by rising lines. */
 struct config_errors {
 	unsigned n_errors;
 	unsigned n_more; /* found, but not kept */
 	struct err errors[CONFIG_ERRORS_MAX];
+	/* The line of the file itself where its form is wrong, cut at the end; else empty. */
+	char source_lines[CONFIG_ERRORS_MAX][CONFIG_SOURCE_LINE_MAX];
 };
 
 /* Reads and validates a file.  Returns NULL with at least one error when it is not good, unreadable
@@ -120,9 +124,9 @@ config_mirror_endpoint(const struct config_mirror *mirror, const struct karmalb_
 void
 config_print(const struct config *config, FILE *out);
 
-/* Writes the errors, one a line, to stderr. */
+/* Writes the errors, one a line, each of a wrong form with its source line below. */
 void
-config_errors_print(const struct config_errors *errors);
+config_errors_print(const struct config_errors *errors, FILE *out);
 
 /* --check and --dataplane-arguments: print to stdout, errors to stderr; return an exit status. */
 int
