@@ -107,8 +107,10 @@ parse_real(const struct setting *s, const char *text, double *number)
 static bool
 parse_choice(const struct setting *s, const char *text, unsigned *choice)
 {
-	for (*choice = 0; s->choices[*choice] != NULL; (*choice)++) {
-		if (strcmp(s->choices[*choice], text) == 0)
+	const char *name;
+
+	for (*choice = 0; (name = setting_choice(s, *choice)) != NULL; (*choice)++) {
+		if (strcmp(name, text) == 0)
 			return true;
 	}
 	return false;
@@ -221,7 +223,7 @@ setting_format(const struct setting *s, const void *base, char *text, size_t siz
 		snprintf(text, size, "%s", value.truth ? "true" : "false");
 		return text;
 	case SETTING_CHOICE:
-		snprintf(text, size, "%s", s->choices[value.choice]);
+		snprintf(text, size, "%s", setting_choice(s, value.choice));
 		return text;
 	case SETTING_NAME:
 	case SETTING_TEXT:

@@ -56,7 +56,7 @@ enum ping_kind {
 
 /* What each service has, and 'defaults' sets for all of them.  No pointers: copy it freely. */
 struct service_settings {
-	unsigned ha_strategy;              /* index into strategy_names */
+	unsigned ha_strategy;              /* for strategy_at() */
 	unsigned karma_rule;               /* enum karma_rule */
 	unsigned ping;                     /* enum ping_kind */
 	uint64_t ha_period_karma_s;        /* >= 1 */
@@ -80,10 +80,11 @@ struct setting {
 	const char *default_text;   /* NULL: required */
 	double min, max;            /* in 'unit'; for numbers only */
 	const char *zero;           /* what 0 (or empty text) means; NULL: it is not allowed */
-	const char *const *choices; /* NULL-terminated */
-	const char *later;          /* values, with blanks between, that will be possible one day */
-	bool is_live;               /* SET SERVICE may change it */
-	const char *help; /* one line, no full stop; LATER: what to say instead, or NULL */
+	const char *const *choices; /* NULL-terminated; or: */
+	const char *(*choice_at)(unsigned index); /* NULL behind the last */
+	const char *later; /* values, with blanks between, that will be possible one day */
+	bool is_live;      /* SET SERVICE may change it */
+	const char *help;  /* one line, no full stop; LATER: what to say instead, or NULL */
 };
 
 /* The table; ends with a row whose name is NULL. */
@@ -100,6 +101,10 @@ setting_find(enum setting_scope scope, const char *name);
  * 0, or -EINVAL with a sentence, and 'base' is as before. */
 int
 setting_parse(const struct setting *s, void *base, const char *text, struct err *err);
+
+/* A value of a SETTING_CHOICE by its index, for completion too; NULL: no more. */
+const char *
+setting_choice(const struct setting *s, unsigned index);
 
 /* What the row allows, in words: "a duration from 1s to 1d such as ...".  Returns 'text'. */
 #define SETTING_EXPECTED_MAX 300

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of settings.h, in the order in which the normal form prints them.  Data only. */
 #include "config.h"
+#include "strategy.h"
 
 #define DAY_S   86400
 #define HOUR_MS 3600000
@@ -9,9 +10,14 @@
 static const char *const idle_choices[] = {"sleep", "spin", NULL};
 static const char *const rx_checksum_choices[] = {"auto", "wire", "partial", NULL};
 static const char *const reply_via_choices[] = {"learned", "route", NULL};
-static const char *const ha_strategy_choices[] = {"random", "nodeads", NULL};
 static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
 static const char *const ping_choices[] = {"none", "tcp", NULL};
+
+static const char *
+strategy_name_at(unsigned index)
+{
+	return strategies[index].name;
+}
 
 /* What every row begins with: what it is, where it stands, where its value goes. */
 #define HEAD(title, where, kind) \
@@ -83,7 +89,7 @@ const struct setting settings[] = {
 	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
 
 	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
-		.choices = ha_strategy_choices,
+		.choice_at = strategy_name_at,
 		.later = "roundrobin noerrors least_request adaptive",
 		.help = "How a mirror is chosen for a connection"},
 	{IN_SERVICE(DURATION, "ha_period_karma", ha_period_karma_s), .default_text = "60s",

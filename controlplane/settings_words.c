@@ -39,6 +39,12 @@ setting_unit_us(const struct setting *s)
 }
 
 const char *
+setting_choice(const struct setting *s, unsigned index)
+{
+	return s->choice_at != NULL ? s->choice_at(index) : s->choices[index];
+}
+
+const char *
 setting_quote(const char *text, char *quoted, size_t size)
 {
 	struct err unused;
@@ -101,9 +107,11 @@ append(char *text, size_t size, const char *format, ...)
 static void
 format_choices(const struct setting *s, char *text, size_t size)
 {
-	snprintf(text, size, s->choices[1] != NULL ? "one of " : "");
-	for (unsigned i = 0; s->choices[i] != NULL; i++)
-		append(text, size, i > 0 ? ", \"%s\"" : "\"%s\"", s->choices[i]);
+	const char *name;
+
+	snprintf(text, size, setting_choice(s, 1) != NULL ? "one of " : "");
+	for (unsigned i = 0; (name = setting_choice(s, i)) != NULL; i++)
+		append(text, size, i > 0 ? ", \"%s\"" : "\"%s\"", name);
 }
 
 const char *
