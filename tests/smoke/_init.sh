@@ -124,7 +124,12 @@ mirror_answers_more_than() {
 
 # drops NAME: that drop counter, all workers together.
 drops() {
-	ask_json 'SHOW DROPS' "sum(d['packets'] for d in r if d['reason'] == '$1')"
+	ask_json 'SHOW DROPS' "sum(d['total'] for d in r if d['counter'] == '$1')"
+}
+
+# counter NAME: any other, all workers together.
+counter() {
+	ask_json 'SHOW STATUS' "r['$1']"
 }
 
 drops_are_at_least() {

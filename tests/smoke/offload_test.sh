@@ -11,10 +11,6 @@ for m in m1 m2; do
 	cp "$WORLD_DIR/content" "$WORLD_DIR/$m/body/content"
 done
 
-completed() {
-	ask_json 'SHOW STATUS' "r['workers'][0]['counters']['checksum_completed']"
-}
-
 offload() {
 	local ns
 	for ns in client m1 m2; do
@@ -28,7 +24,7 @@ offload() {
 for setting in on off; do
 	step "offload $setting"
 	offload $setting
-	before=$(completed)
+	before=$(counter checksum_completed)
 	for ((i = 0; i < 4; i++)); do
 		in_ns client curl -sS --max-time 20 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/content" ||
 			fail "download $i"
@@ -38,7 +34,7 @@ for setting in on off; do
 		cmp "$WORLD_DIR/content" "$WORLD_DIR/echoed" || fail "upload $i arrived as something else"
 	done
 	sleep 0.5
-	n=$(($(completed) - before))
+	n=$(($(counter checksum_completed) - before))
 	step "checksums completed: $n"
 	case $setting in
 	on) expect_between "checksums completed" "$n" 100 10000000 ;;

@@ -28,5 +28,4 @@ for i in range(200):
     assert took < 0.5, f"connection {i} from the same port took {took:.3f} s"
 print(f"200 connections from one port, the longest took {1000 * longest:.1f} ms")
 END
-expect_between "flows replaced" \
-	"$(ask_json 'SHOW STATUS' "r['workers'][0]['counters']['flows_replaced']")" 150 200
+expect_between "flows replaced" "$(counter flows_replaced)" 150 200
