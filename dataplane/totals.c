@@ -5,6 +5,9 @@
  */
 #include "totals.h"
 
+/* A row's first errors decide whether a mirror is taken out; more of them change nothing. */
+#define URGENT_ERRORS 16
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +15,11 @@ struct totals_row {
 	struct karmalb_slot_totals sent; /* in the form in which it travels */
 	uint64_t unreachable;            /* connect failures that no worker saw */
 	bool is_changed;
+	bool is_urgent; /* so changed that it is not to wait for the next round */
 };
 
 struct totals {
-	bool is_urgent;
+	bool has_urgent; /* some row is */
 	struct totals_row rows[KARMALB_SLOTS_MAX];
 };
 
@@ -60,9 +64,11 @@ add_failure(struct totals *t, struct totals_row *row, uint8_t outcome, uint64_t 
 {
 	struct karmalb_slot_totals *s = &row->sent;
 
-	if (s->errors_in_row == 0) {
+	if (s->errors_in_row == 0)
 		s->row_began_us = at_us;
-		t->is_urgent = true;
+	if (s->errors_in_row < URGENT_ERRORS) {
+		row->is_urgent = true;
+		t->has_urgent = true;
 	}
 	s->errors_in_row++;
 	s->last_error = outcome;
@@ -78,11 +84,11 @@ add_success(struct totals_row *row, uint64_t at_us)
 	row->sent.last_success_us = at_us;
 }
 
-/* Samples carry the low 32 bits of their time; 'now_us' is later, by less than half their range. */
+/* Samples carry the low 32 bits of their time, which is near 'now_us'. */
 static uint64_t
 whole_time_us(uint32_t at_us, uint64_t now_us)
 {
-	return now_us - (uint32_t)((uint32_t)now_us - at_us);
+	return now_us + (uint64_t)(int64_t)(int32_t)(at_us - (uint32_t)now_us);
 }
 
 static void
@@ -232,19 +238,23 @@ totals_is_changed(const struct totals *t, uint16_t slot)
 }
 
 bool
-totals_is_urgent(const struct totals *t)
+totals_is_urgent(const struct totals *t, uint16_t slot)
 {
-	return t->is_urgent;
+	return t->rows[slot].is_urgent;
 }
 
 void
 totals_clear_changed(struct totals *t, uint16_t slot)
 {
 	t->rows[slot].is_changed = false;
+	t->rows[slot].is_urgent = false;
 }
 
-void
-totals_clear_urgent(struct totals *t)
+bool
+totals_take_urgent(struct totals *t)
 {
-	t->is_urgent = false;
+	bool has_urgent = t->has_urgent;
+
+	t->has_urgent = false;
+	return has_urgent;
 }

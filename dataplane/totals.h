@@ -36,8 +36,8 @@ struct totals_batch {
 };
 
 /*
- * Takes samples in, all batches merged by time of observation.  'now_us' is later than all of them,
- * by less than 35 minutes.
+ * Takes samples in, all batches merged by time of observation; none is further from 'now_us' than
+ * 35 minutes.
  */
 void
 totals_add_samples(
@@ -70,12 +70,14 @@ totals_slot(const struct totals *t, uint16_t slot);
 bool
 totals_is_changed(const struct totals *t, uint16_t slot);
 
+/* As above, and some of the first errors of a row are among it: not to wait for the next round. */
+bool
+totals_is_urgent(const struct totals *t, uint16_t slot);
+
+/* What was observed of 'slot' is going to be sent. */
 void
 totals_clear_changed(struct totals *t, uint16_t slot);
 
-/* A mirror's row of errors began since totals_clear_urgent(): not to wait for the next round. */
+/* Some slot has become urgent since the last call. */
 bool
-totals_is_urgent(const struct totals *t);
-
-void
-totals_clear_urgent(struct totals *t);
+totals_take_urgent(struct totals *t);

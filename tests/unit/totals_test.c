@@ -150,18 +150,23 @@ START_TEST(latencies_add_up_by_kind)
 }
 END_TEST
 
-START_TEST(first_failure_of_a_row_is_urgent_the_next_is_not)
+START_TEST(first_errors_of_a_row_are_urgent)
 {
 	add_one(SAMPLE_QUERY);
-	ck_assert(!totals_is_urgent(totals));
+	ck_assert(!totals_take_urgent(totals));
+	for (unsigned i = 0; i < 16; i++) {
+		add_one(SAMPLE_FAILURE);
+		ck_assert(totals_take_urgent(totals));
+		ck_assert(totals_is_urgent(totals, SLOT));
+		totals_clear_changed(totals, SLOT);
+		ck_assert(!totals_is_urgent(totals, SLOT));
+	}
 	add_one(SAMPLE_FAILURE);
-	ck_assert(totals_is_urgent(totals));
-	totals_clear_urgent(totals);
-	add_one(SAMPLE_FAILURE);
-	ck_assert(!totals_is_urgent(totals));
+	ck_assert(!totals_take_urgent(totals));
+	ck_assert(totals_is_changed(totals, SLOT));
 	add_one(SAMPLE_QUERY);
 	add_one(SAMPLE_FAILURE);
-	ck_assert(totals_is_urgent(totals));
+	ck_assert(totals_take_urgent(totals));
 }
 END_TEST
 
@@ -240,7 +245,7 @@ START_TEST(unreachable_mirror_counts_on_top_of_the_workers_counters)
 	ck_assert_uint_eq(t->errors_in_row, 1);
 	ck_assert_uint_eq(t->last_error, KARMALB_OUTCOME_CONNECT_FAILURES);
 	ck_assert_uint_eq(t->row_began_us, NOW_US);
-	ck_assert(totals_is_urgent(totals));
+	ck_assert(totals_is_urgent(totals, SLOT));
 }
 END_TEST
 
@@ -275,7 +280,7 @@ main(void)
 	tcase_add_test(tc, samples_of_several_workers_count_in_the_order_of_observation);
 	tcase_add_test(tc, samples_of_the_same_moment_keep_their_order);
 	tcase_add_test(tc, latencies_add_up_by_kind);
-	tcase_add_test(tc, first_failure_of_a_row_is_urgent_the_next_is_not);
+	tcase_add_test(tc, first_errors_of_a_row_are_urgent);
 	tcase_add_test(tc, counters_are_the_sum_over_workers);
 	tcase_add_test(tc, only_what_moved_is_changed);
 	tcase_add_test(tc, waiting_queries_age_while_nothing_else_moves);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* karmalb-dataplane: start in order, serve, stop in reverse order. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "control.h"
+#include "instance.h"
+#include "log.h"
+#include "options.h"
+
+/*
+ * Only the control thread is to see the signals that end us: blocked here, before there are other
+ * threads to inherit it, and unblocked in control_run().
+ */
+static void
+signals_init(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGHUP, SIG_IGN); /* there is no file to read again */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int
+serve(const struct options *o, struct err *err)
+{
+	static struct instance instance;
+	struct control *control = NULL;
+	int rc = control_open(&control, o->run_dir, err);
+
+	if (rc < 0)
+		return rc;
+	rc = instance_start(&instance, o, err);
+	if (rc == 0) {
+		log_info("ready: %s/dataplane.sock", o->run_dir);
+		rc = control_run(control, &instance, err);
+		instance_stop(&instance);
+	}
+	control_close(control);
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options options;
+	struct err err = {0};
+
+	if (options_parse(&options, argc, argv, &err) < 0) {
+		fprintf(stderr, "karmalb-dataplane: %s\n", err.text);
+		return 2;
+	}
+	if (options.action == OPTIONS_SHOW_HELP) {
+		options_print_help();
+		return EXIT_SUCCESS;
+	}
+	if (options.action == OPTIONS_SHOW_VERSION) {
+		puts("karmalb-dataplane " KARMALB_VERSION);
+		return EXIT_SUCCESS;
+	}
+	signals_init();
+	log_info("karmalb-dataplane " KARMALB_VERSION " starts");
+	if (serve(&options, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
