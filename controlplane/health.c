@@ -122,7 +122,7 @@ tell_queries(const struct health_evidence *e, char *text, size_t size)
 {
 	char row[KARMALB_SENTENCE_MAX / 2] = "";
 	uint64_t took_us =
-		e->last_error_us > e->row_began_us ? e->last_error_us - e->row_began_us : 0;
+		e->row_ended_us > e->row_began_us ? e->row_ended_us - e->row_began_us : 0;
 
 	tell_row(e, row, sizeof(row));
 	if (e->row_began_us == 0 || took_us == 0)

@@ -47,14 +47,14 @@ mirror_state_name(enum mirror_state state);
 /* What was observed of a mirror, all its slots together.  Times are CLOCK_MONOTONIC us, 0: never.
  */
 struct health_evidence {
-	uint32_t errors_in_row;           /* of queries and connects; the highest of its slots */
-	uint32_t row[KARMALB_N_OUTCOMES]; /* that row by kind; all zero where not known */
-	uint8_t last_error;               /* enum karmalb_outcome */
-	uint64_t row_began_us;
-	uint64_t last_error_us;
-	uint64_t last_success_us; /* an answered query */
-	uint32_t pings_failed;    /* in a row */
-	uint64_t ping_failed_us;  /* the last failed ping */
+	uint32_t errors_in_row;              /* of queries and connects; the highest of its slots */
+	uint32_t row[KARMALB_N_OUTCOMES];    /* that row by kind; all zero where not known */
+	uint8_t last_error;                  /* enum karmalb_outcome */
+	uint64_t row_began_us, row_ended_us; /* the first and the last failure of that row */
+	uint64_t last_error_us;              /* of any slot */
+	uint64_t last_success_us;            /* an answered query */
+	uint32_t pings_failed;               /* in a row */
+	uint64_t ping_failed_us;             /* the last failed ping */
 	uint64_t ping_answered_us;
 	const char *ping_failure; /* "connection refused"; NULL: none yet */
 };

@@ -39,7 +39,7 @@ query_fails(enum karmalb_outcome kind)
 	}
 	seen.row[kind]++;
 	seen.last_error = (uint8_t)kind;
-	seen.last_error_us = now_us;
+	seen.last_error_us = seen.row_ended_us = now_us;
 	update();
 }
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The services and mirrors in force: what was asked for ('conf', 'settings'), what we decided (x,
+ * share), what was observed.  The only owner of all three.  No I/O and no clock: times are
+ * CLOCK_MONOTONIC us.  Loop's thread only.
+ *
+ * Who works on it: observe.h takes in what came from outside, shares.h makes decisions, status.h
+ * copies it for renderers, transaction.h puts it into messages; balance.h calls them in turn.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/wire.h>
+
+#include "config.h"
+#include "health.h"
+#include "karma.h"
+#include "log.h"
+#include "settings.h"
+
+struct ping;
+
+/* One listen of one mirror, as the data plane numbers and counts it. */
+struct model_slot {
+	struct karmalb_endpoint address; /* conf: the mirror behind that listen */
+	bool is_known;                   /* the data plane has named its number */
+	bool is_new;      /* it came into being while we watched, so its totals began at zero */
+	bool has_totals;  /* 'totals' are of the present instance */
+	bool is_selected; /* part of the snapshot in force */
+	uint8_t next_hop; /* enum karmalb_next_hop_state */
+	uint16_t number;
+	double share_in_force;
+	struct karmalb_slot_totals totals;     /* as last received */
+	uint64_t row_base[KARMALB_N_OUTCOMES]; /* outcomes before the present row of errors */
+};
+
+struct model_ping {
+	uint32_t n_failed; /* in a row */
+	uint64_t failed_us;
+	uint64_t answered_us;
+	uint64_t took_us; /* the last answered one */
+	char failure[64]; /* the last failure in words */
+};
+
+/* Connections opened at two moments, at least one second apart once the mirror is that old. */
+struct model_rate {
+	uint64_t at_us[2];
+	uint64_t opened[2];
+};
+
+/* What the last re-weighting saw and did. */
+struct model_step {
+	bool has_block;
+	uint64_t block;
+	uint64_t queries;
+	double mean_us;    /* of the answered queries */
+	double latency_us; /* as the rule saw it: waiting queries included; 0: no sample */
+	double median_us;  /* of the pool */
+	double share_before, share_after;
+};
+
+struct model_mirror {
+	struct config_mirror conf;
+	double configured; /* share: weight / sum of weights */
+	/* decided */
+	double x;     /* ln(share / configured) up to a constant, see weight.h */
+	double share; /* announced */
+	struct model_step step;
+	/* observed */
+	struct model_slot *slots; /* one per listen of the service */
+	struct model_ping ping;
+	struct health health;
+	struct model_rate rate;
+	struct karma karma;
+	/* whoever drives it */
+	struct ping *pinger; /* owned by balance */
+	struct log_limit log_limit;
+};
+
+struct model_service {
+	char name[KARMALB_NAME_MAX];
+	struct service_settings settings;
+	unsigned n_listens;
+	unsigned n_mirrors;
+	struct karmalb_endpoint *listens;
+	struct model_mirror *mirrors;
+	uint64_t period_us;
+	uint64_t period_since_us; /* blocks that began before had another length */
+	uint64_t block;           /* the current one at the last tick */
+	uint64_t reweighted_us;   /* 0: not yet */
+	unsigned n_reweights;
+};
+
+struct model_dataplane {
+	bool is_connected; /* WELCOME was received */
+	bool is_synced;    /* and so were all its slots: observation is complete from then on */
+	bool was_synced;   /* ever: from then on the model says what is in force */
+	unsigned n_pairs_missing;
+	uint64_t since_us; /* connected, or not, since */
+	uint64_t synced_us;
+	uint32_t epoch_sent;     /* never runs back, whatever the data plane starts with */
+	uint32_t epoch_answered; /* the newest that APPLIED was about, in force or not */
+	uint32_t epoch_in_force;
+	struct karmalb_welcome welcome; /* of the present or last connection */
+	char sentence[KARMALB_SENTENCE_MAX];
+	char path[128];
+	unsigned n_workers; /* highest number heard of + 1 */
+	unsigned n_ports;
+	struct karmalb_worker_totals workers[KARMALB_WORKERS_MAX];
+	struct karmalb_port_status ports[KARMALB_PORTS_MAX];
+};
+
+struct model_slot_owner {
+	struct model_mirror *mirror; /* NULL: none of ours */
+	struct model_slot *slot;
+};
+
+struct model {
+	uint64_t started_us;
+	unsigned n_services;
+	struct model_service *services; /* in the file's order */
+	struct model_dataplane dataplane;
+	struct model_slot_owner owners[KARMALB_SLOTS_MAX]; /* by slot number */
+};
+
+/* All mirrors up, shares as configured.  NULL when out of memory. */
+struct model *
+model_create(const struct config *config, uint64_t now_us);
+
+/* Takes NULL.  Pingers must be gone. */
+void
+model_free(struct model *model);
+
+/* NULL: no such service. */
+struct model_service *
+model_find_service(struct model *model, const char *name);
+
+/* Takes other settings into force; karma, health and x stay.  Only another period begins its blocks
+ * anew, since the old ones have no meaning then. */
+void
+model_set_settings(
+	struct model_service *service, const struct service_settings *wanted, uint64_t now_us);
+
+/* Connections opened, all slots together, as last heard of. */
+uint64_t
+model_opened(const struct model_service *service, const struct model_mirror *mirror);
+
+/* Takes note of all mirrors' connections once a second; call it at least that often. */
+void
+model_sample_rates(struct model *model, uint64_t now_us);
+
+/* Connections per second over the last one to two seconds. */
+double
+model_rate(const struct model_service *service, const struct model_mirror *mirror, uint64_t now_us);

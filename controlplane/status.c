@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What one does with a status once it is taken; how it is taken stands in status_take.c. */
+#include "status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const unsigned status_report_periods[STATUS_REPORTS] = {1, 5, 15};
+
+void
+status_free(struct status *status)
+{
+	if (status == NULL)
+		return;
+	for (unsigned i = 0; status->services != NULL && i < status->n_services; i++) {
+		free(status->services[i].listens);
+		free(status->services[i].mirrors);
+	}
+	free(status->services);
+	free(status->workers);
+	free(status->ports);
+	free(status);
+}
+
+const struct status_service *
+status_find_service(const struct status *status, const char *name)
+{
+	for (unsigned i = 0; i < status->n_services; i++) {
+		if (strcmp(status->services[i].name, name) == 0)
+			return &status->services[i];
+	}
+	return NULL;
+}
