@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pings to one mirror over TCP: a connection is made and closed again; SYN-ACK within the interval
+ * is success.  Non-blocking, on the loop's thread.  The kernel chooses the source address; that it
+ * never chooses a VIP or one of the data plane's sources rests on those being without a route of
+ * their own (noprefixroute, /32).  Binding to the interface's primary address explicitly would
+ * take that on trust no longer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+
+struct event_base;
+struct ping;
+
+struct ping_result {
+	bool is_answered;
+	uint64_t took_us;
+	const char *failure; /* in words: "connection refused", "no answer in 1.0 s" */
+};
+
+/*
+ * Silent until ping_set().  'done' is called from the loop with each outcome; it may call
+ * ping_set() and ping_observe(), not ping_free().  NULL when out of memory.
+ */
+struct ping *
+ping_create(struct event_base *base, void (*done)(void *arg, const struct ping_result *result),
+	void *arg);
+
+/* Takes NULL.  A ping that is out is given up without a result. */
+void
+ping_free(struct ping *ping);
+
+/* Whom to ping, and how long the mirror must have been idle; 0: not at all. */
+void
+ping_set(struct ping *ping, const struct karmalb_endpoint *to, uint64_t interval_us);
+
+/* The last outcome of a query of this mirror, and whether it is dead: see ping_schedule.h. */
+void
+ping_observe(struct ping *ping, uint64_t query_us, bool is_dead);
