@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* karmalb-controlplane: what is made at start, in order, and unmade at the end in reverse. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "balance.h"
+#include "config.h"
+#include "err.h"
+#include "log.h"
+#include "options.h"
+
+/* Everything that lives as long as the program runs. */
+struct program {
+	const struct config *config;
+	struct event_base *base;
+	struct event *on_sigterm, *on_sigint;
+	struct balance *balance;
+};
+
+static void
+on_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct program *p = arg;
+
+	(void)what;
+	log_info("ending on signal %d; the data plane goes on", (int)number);
+	event_base_loopbreak(p->base);
+}
+
+/* Timers to the microsecond, for block borders are compared with the same clock. */
+static struct event_base *
+make_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base;
+
+	if (config == NULL)
+		return NULL;
+	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+static struct event *
+watch_signal(struct program *p, int number)
+{
+	struct event *event = evsignal_new(p->base, number, on_signal, p);
+
+	if (event != NULL)
+		event_add(event, NULL);
+	return event;
+}
+
+static void
+program_fini(struct program *p)
+{
+	balance_free(p->balance);
+	if (p->on_sigint != NULL)
+		event_free(p->on_sigint);
+	if (p->on_sigterm != NULL)
+		event_free(p->on_sigterm);
+	if (p->base != NULL)
+		event_base_free(p->base);
+	config_free(p->config);
+}
+
+/* On failure the reason is logged and what was made is left for program_fini(). */
+static int
+program_init(struct program *p, const struct options *options)
+{
+	struct config_errors errors;
+
+	p->config = config_load(options->config_path, &errors);
+	if (p->config == NULL) {
+		config_errors_print(&errors, stderr);
+		return -1;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	p->base = make_base();
+	if (p->base == NULL)
+		goto no_memory;
+	p->on_sigterm = watch_signal(p, SIGTERM);
+	p->on_sigint = watch_signal(p, SIGINT);
+	p->balance = balance_create(p->base, p->config, options->run_dir);
+	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL)
+		goto no_memory;
+	return 0;
+no_memory:
+	log_error("out of memory at start");
+	return -1;
+}
+
+static int
+run(const struct options *options)
+{
+	struct program p = {0};
+	int error = program_init(&p, options);
+
+	if (error == 0) {
+		log_info("karmalb-controlplane " KARMALB_VERSION " runs %u service%s of %s",
+			p.config->n_services, p.config->n_services == 1 ? "" : "s",
+			options->config_path);
+		error = event_base_dispatch(p.base);
+	}
+	program_fini(&p);
+	return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options options;
+	struct err err;
+
+	if (options_parse(argc, argv, &options, &err) < 0) {
+		fprintf(stderr, "karmalb-controlplane: %s\n", err.sentence);
+		return EXIT_FAILURE;
+	}
+	log_set_level(options.log_level);
+	switch (options.action) {
+	case OPTIONS_RUN:
+		return run(&options);
+	case OPTIONS_CHECK:
+		return config_check_command(options.config_path);
+	case OPTIONS_DATAPLANE_ARGUMENTS:
+		return config_arguments_command(options.config_path);
+	case OPTIONS_HELP:
+		options_print_help(stdout);
+		return EXIT_SUCCESS;
+	case OPTIONS_VERSION:
+		options_print_version(stdout);
+		return EXIT_SUCCESS;
+	}
+	return EXIT_FAILURE;
+}
