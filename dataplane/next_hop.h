@@ -2,8 +2,8 @@
 /*
  * Where to send a packet for an address: the kernel's route and neighbour tables, read and followed
  * over rtnetlink.  The kernel sees none of our traffic, so it is asked to keep each wanted
- * neighbour resolved (NTF_EXT_MANAGED).  Link and MTU of the ports are followed here, too, because
- * they come on the same socket.  Control thread only; nothing blocks but the request to the kernel.
+ * neighbour resolved (NTF_EXT_MANAGED).  Link, MTU and MAC of the ports are followed here, too,
+ * because they come on the same socket.  Control thread only; waits for nothing but the kernel.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct ports;
 
 struct next_hop {
 	uint8_t mac[6]; /* the last known one, valid when RESOLVED */
-	uint8_t port;   /* index into ports->port, valid unless there is no route */
+	uint8_t port;   /* index into ports->port, valid when RESOLVED */
 	uint8_t state;  /* enum karmalb_next_hop_state */
 };
 
@@ -36,7 +36,8 @@ next_hops_fd(const struct next_hops *next_hops);
 /*
  * The complete list of addresses whose next hop is wanted (at most KARMALB_SLOTS_MAX; repetitions
  * are fine): new ones are asked for, the neighbours of others are given back to the kernel.
- * Idempotent.
+ * Idempotent.  0, or -ENOMEM or -ENOSPC with a sentence; an address that cannot be reached is a
+ * state, not an error.
  */
 int
 next_hops_want(struct next_hops *next_hops, const struct karmalb_address *addresses,
@@ -44,12 +45,12 @@ next_hops_want(struct next_hops *next_hops, const struct karmalb_address *addres
 
 /*
  * Takes in what the kernel reported.  True: a next hop, a gateway or a port's link, MTU or MAC has
- * changed since the last call of process or tick that returned true, so build a new snapshot.
+ * changed since process or tick last returned true, so build a new snapshot.
  */
 bool
 next_hops_process(struct next_hops *next_hops, uint64_t now_us);
 
-/* Time's share: asks again where nobody answered.  At least every second; true as above. */
+/* Time's share: asks again where nobody answered.  Every second or oftener; true as above. */
 bool
 next_hops_tick(struct next_hops *next_hops, uint64_t now_us);
 
@@ -64,11 +65,11 @@ next_hops_why(const struct next_hops *next_hops, const struct karmalb_address *a
 
 /*
  * The MAC of the default route's gateway out of a port, for reply_via=route.  False: there is none,
- * or it is not resolved yet.
+ * or it is not resolved (yet).
  */
 bool
 next_hops_gateway(const struct next_hops *next_hops, uint8_t port, uint8_t mac[6]);
 
-/* Stops following and takes away the neighbour entries that we made.  NULL is fine. */
+/* Stops following and gives the neighbour entries that we made back.  NULL is fine. */
 void
 next_hops_close(struct next_hops *next_hops);

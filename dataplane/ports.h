@@ -21,9 +21,8 @@
 
 #define PORT_QUEUES_MAX KARMALB_WORKERS_MAX
 
-struct guard;
+struct port_edge;
 struct rte_mempool;
-struct steer;
 
 enum port_checksum {
 	PORT_CHECKSUM_AUTO,    /* partial where the interface's driver is veth, else wire */
@@ -65,8 +64,7 @@ struct port {
 	uint32_t mtu;
 	bool is_up; /* administratively, and has link */
 
-	struct steer *steer; /* NULL: no kernel interface */
-	struct guard *guard;
+	struct port_edge *edge; /* of ports.c: what we hold of the interface; NULL: nothing */
 };
 
 struct ports {
@@ -74,6 +72,7 @@ struct ports {
 	struct port port[KARMALB_PORTS_MAX];
 	struct rte_mempool *pool; /* the one pool of all ports and queues */
 	bool is_assigning;        /* caller: put VIPs and sources on the interfaces */
+	bool has_huge_pages;      /* caller, from struct eal; without, no device writes to us */
 	uint16_t n_workers;       /* ports_check() writes */
 };
 
@@ -107,11 +106,18 @@ ports_memory_size(const struct ports *ports);
 /*
  * Opens and starts all ports.  From here on packets for what is served arrive in the queues, and
  * the kernel sees none of them: what an instance that was killed had served stays served (its
- * guard's list is taken over) until the first ports_serve().  On failure everything is undone,
+ * guard's lists are taken over) until the first ports_serve().  On failure everything is undone,
  * except that such a guard stays.
  */
 int
 ports_open(struct ports *ports, struct err *err);
+
+/*
+ * Adds what 'intent' has to steering, guard and addresses, and removes nothing: for the sources at
+ * start, while what a killed instance had served is not known anew yet.  Idempotent.
+ */
+int
+ports_extend(struct ports *ports, const struct port_intent *intent, struct err *err);
 
 /*
  * Makes steering, guard and addresses of all interfaces equal to 'intent', in the order that lets
@@ -132,6 +138,10 @@ ports_read(const struct port *port, struct port_counters *counters);
  */
 void
 ports_close(struct ports *ports);
+
+/* How many queues the ports of a kind have together. */
+unsigned
+ports_n_queues(const struct ports *ports, enum port_kind kind);
 
 /* The index of the port on kernel interface 'ifindex', or -1. */
 int

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Object files and loaded programs, through libbpf. */
+#include "bpf_object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "log.h"
+
+/* steer.bpf.o has five maps, guard.bpf.o as many. */
+#define BPF_OBJECT_MAPS_MAX 16
+
+int
+bpf_object_path(const char *name, char path[PATH_MAX], struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[size > 0 ? size : 0] = '\0';
+	char *slash = strrchr(self, '/');
+
+	if (slash != NULL)
+		*slash = '\0';
+	if (snprintf(path, PATH_MAX, "%s/dataplane/%s", self, name) < PATH_MAX &&
+		access(path, R_OK) == 0)
+		return 0;
+	snprintf(path, PATH_MAX, "%s/%s", KARMALB_BPF_DIR, name);
+	if (access(path, R_OK) == 0)
+		return 0;
+	return err_set(err, -ENOENT, "BPF object %s is neither in %.80s/dataplane nor in %s", name,
+		self, KARMALB_BPF_DIR);
+}
+
+__attribute__((format(printf, 1, 0))) static void
+report(const char *fmt, va_list args)
+{
+	char text[256];
+	int size = vsnprintf(text, sizeof(text), fmt, args);
+
+	if (size > 0 && (size_t)size < sizeof(text) && text[size - 1] == '\n')
+		text[size - 1] = '\0';
+	log_debug("%s", text);
+}
+
+__attribute__((format(printf, 2, 0))) static int
+report_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN)
+		report(fmt, args);
+	return 0;
+}
+
+__attribute__((format(printf, 2, 0))) static int
+report_libxdp(enum libxdp_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBXDP_WARN)
+		report(fmt, args);
+	return 0;
+}
+
+void
+bpf_object_quiet(void)
+{
+	libbpf_set_print(report_libbpf);
+	libxdp_set_print(report_libxdp);
+}
+
+/* 'map_ids' (NULL: not wanted) has BPF_OBJECT_MAPS_MAX of room, as info->nr_map_ids says after. */
+static int
+program_info(uint32_t program_id, struct bpf_prog_info *info, uint32_t *map_ids)
+{
+	uint32_t size = sizeof(*info);
+	int fd = bpf_prog_get_fd_by_id(program_id);
+
+	if (fd < 0)
+		return -errno;
+	memset(info, 0, sizeof(*info));
+	if (map_ids != NULL) {
+		info->nr_map_ids = BPF_OBJECT_MAPS_MAX;
+		info->map_ids = (uint64_t)(uintptr_t)map_ids;
+	}
+	int error = bpf_obj_get_info_by_fd(fd, info, &size) == 0 ? 0 : -errno;
+
+	close(fd);
+	return error;
+}
+
+bool
+bpf_object_program_name(uint32_t program_id, char name[BPF_OBJECT_NAME_MAX])
+{
+	struct bpf_prog_info info;
+
+	if (program_info(program_id, &info, NULL) != 0)
+		return false;
+	snprintf(name, BPF_OBJECT_NAME_MAX, "%s", info.name);
+	return true;
+}
+
+int
+bpf_object_map(uint32_t program_id, const char *map_name)
+{
+	uint32_t map_ids[BPF_OBJECT_MAPS_MAX] = {0};
+	struct bpf_prog_info program;
+	int error = program_info(program_id, &program, map_ids);
+
+	if (error != 0)
+		return error;
+	for (uint32_t i = 0; i < program.nr_map_ids && i < BPF_OBJECT_MAPS_MAX; i++) {
+		struct bpf_map_info map = {0};
+		uint32_t size = sizeof(map);
+		int fd = bpf_map_get_fd_by_id(map_ids[i]);
+
+		if (fd < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(fd, &map, &size) == 0 && strcmp(map.name, map_name) == 0)
+			return fd;
+		close(fd);
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State of one next hop.  No I/O. */
+#include "hop.h"
+
+#include <string.h>
+
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+#define NUD_VALID (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)
+
+static uint8_t
+reason_without_neighbour(const struct route *route)
+{
+	if (route == NULL)
+		return HOP_NO_ROUTE;
+	switch (route->type) {
+	case RTN_UNICAST:
+		return HOP_ELSEWHERE;
+	case RTN_LOCAL:
+	case RTN_BROADCAST:
+		return HOP_LOCAL;
+	default:
+		return HOP_NO_ROUTE; /* blackhole, prohibit, ... */
+	}
+}
+
+bool
+hop_set_route(struct hop *hop, const struct route *route, int port)
+{
+	bool has_neighbour = route != NULL && route->type == RTN_UNICAST && port >= 0;
+	unsigned ifindex = has_neighbour ? route->ifindex : 0;
+	struct karmalb_address via = hop->address;
+
+	if (has_neighbour && route->has_gateway)
+		via = route->gateway;
+	bool is_other = ifindex != hop->ifindex || !karmalb_address_equal(&via, &hop->via);
+
+	hop->ifindex = ifindex;
+	hop->via = via;
+	hop->port = has_neighbour ? (uint8_t)port : 0;
+	if (is_other || !has_neighbour) {
+		hop->has_mac = false;
+		hop->is_failed = false;
+		hop->is_managed = false;
+	}
+	if (!has_neighbour)
+		hop->reason = reason_without_neighbour(route);
+	return is_other || !has_neighbour;
+}
+
+void
+hop_set_neighbour(struct hop *hop, const struct neighbour *neighbour, bool is_deleted)
+{
+	if (is_deleted) {
+		hop->is_asking_due = true;
+		hop->is_managed = false;
+		return;
+	}
+	hop->is_managed = neighbour->is_managed || neighbour->is_permanent;
+	if ((neighbour->state & NUD_FAILED) != 0)
+		hop->is_failed = true;
+	if ((neighbour->state & NUD_VALID) == 0 || !neighbour->has_mac)
+		return; /* being asked for: what was known holds on */
+	memcpy(hop->mac, neighbour->mac, sizeof(hop->mac));
+	hop->has_mac = true;
+	hop->is_failed = false;
+}
+
+void
+hop_update(struct hop *hop, bool is_port_up)
+{
+	if (hop->ifindex == 0)
+		return; /* hop_set_route() knows why */
+	if (!is_port_up)
+		hop->reason = HOP_NO_LINK;
+	else if (hop->is_failed)
+		hop->reason = HOP_SILENT;
+	else
+		hop->reason = hop->has_mac ? HOP_RESOLVED : HOP_ASKED;
+}
+
+bool
+hop_differs(const struct hop *a, const struct hop *b)
+{
+	return a->reason != b->reason || a->port != b->port ||
+	       (a->reason == HOP_RESOLVED && memcmp(a->mac, b->mac, sizeof(a->mac)) != 0);
+}
+
+uint8_t
+hop_state(const struct hop *hop)
+{
+	switch (hop->reason) {
+	case HOP_ASKED:
+		return KARMALB_NEXT_HOP_UNKNOWN;
+	case HOP_RESOLVED:
+		return KARMALB_NEXT_HOP_RESOLVED;
+	default:
+		return KARMALB_NEXT_HOP_FAILED;
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one packet buffer pool of all ports and queues: a packet from another pool would be copied on
+ * transmit.  Of ports_*; control thread only.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct ports;
+struct rte_mempool;
+
+/*
+ * The largest MTU of a port.  AF_XDP wants a buffer within one page of 4,096 bytes, and of these
+ * 192 are the pool's and the mbuf's headers, 128 DPDK's headroom, 256 XDP's headroom, 22 Ethernet's
+ * header with two VLAN tags.
+ */
+#define PORT_MTU_MAX     3498u
+#define PORT_MTU_DEFAULT 1500u /* of devices without a kernel interface */
+
+struct port_memory {
+	unsigned n_buffers;
+	uint16_t data_room; /* bytes per buffer behind its struct rte_mbuf */
+	size_t pool_size;   /* bytes, all told */
+};
+
+/* What the checked ports need. */
+struct port_memory
+port_memory_of(const struct ports *ports);
+
+/* NULL, with a sentence, where memory does not suffice or is not one piece. */
+struct rte_mempool *
+port_memory_pool(const struct ports *ports, struct err *err);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernel's routes: where would it send this?  Reads only.  Control thread only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+
+struct netlink;
+
+struct route {
+	unsigned ifindex;
+	uint8_t type; /* RTN_UNICAST, RTN_LOCAL, ... */
+	bool has_gateway;
+	bool has_source;
+	struct karmalb_address gateway;
+	struct karmalb_address source; /* what the kernel would use itself */
+};
+
+/* The route that the kernel takes towards 'to'.  0, or a negative errno where there is none. */
+int
+route_lookup(struct netlink *nl, const struct karmalb_address *to, struct route *route);
+
+/*
+ * The IPv4 default route of the main table that leaves by 'ifindex', the one of the lowest metric.
+ * 0, or -ENETUNREACH where there is none.
+ */
+int
+route_default(struct netlink *nl, unsigned ifindex, struct route *route);

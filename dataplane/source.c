@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* May an address be a source of ours?  See address.h; apart from address.c, for it changes nothing.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+
+#include "address.h"
+#include "netlink.h"
+#include "route.h"
+#include "sockets.h"
+
+static bool
+is_loopback(const struct karmalb_address *address)
+{
+	static const struct karmalb_address v6_loopback = {.bytes = {[15] = 1}};
+
+	return karmalb_address_is_v4(address) ? address->bytes[12] == 127
+					      : karmalb_address_equal(address, &v6_loopback);
+}
+
+/* Whether the kernel, too, would send from 'source' towards 'mirror'. */
+static int
+check_mirror(struct netlink *nl, const struct karmalb_address *source,
+	const struct karmalb_address *mirror, struct err *err)
+{
+	char source_text[ADDRESS_TEXT_MAX], mirror_text[ADDRESS_TEXT_MAX];
+	struct route route;
+
+	if (route_lookup(nl, mirror, &route) != 0 || !route.has_source ||
+		!karmalb_address_equal(&route.source, source))
+		return 0;
+	return err_set(err, -EADDRINUSE,
+		"source %s is the address that this host itself uses towards mirror %s; a source "
+		"must serve nothing else: choose addresses that nobody uses",
+		address_text(source, source_text), address_text(mirror, mirror_text));
+}
+
+int
+address_is_free_for_source(const struct karmalb_address *source,
+	const struct karmalb_address *mirrors, unsigned n_mirrors, struct err *err)
+{
+	char text[ADDRESS_TEXT_MAX];
+	struct netlink nl = {0};
+	struct socket_use use;
+
+	if (is_loopback(source))
+		return err_set(err, -EADDRINUSE, "source %s is a loopback address",
+			address_text(source, text));
+	if (socket_find(source, &use))
+		return err_set(err, -EADDRINUSE,
+			"source %s is in use on this host (%s, port %u, %s); a source must serve "
+			"nothing else",
+			address_text(source, text), use.protocol == IPPROTO_TCP ? "TCP" : "UDP",
+			use.port, use.is_listening ? "a listener" : "a socket");
+	int error = netlink_open(&nl);
+
+	for (unsigned i = 0; i < n_mirrors && error == 0; i++)
+		error = check_mirror(&nl, source, &mirrors[i], err);
+	netlink_close(&nl);
+	return error;
+}
