@@ -92,7 +92,7 @@ flow_table_open(struct flow_table *table, struct flow_header *header, unsigned w
 		.max_half_open = (uint64_t)header->max_half_open * header->n_workers,
 		.n_sources = header->n_sources,
 	};
-	struct flow_parts parts;
+	struct flow_parts parts = {0}; /* a header that was laid out is in bounds */
 
 	parts_of(&parts, &conf);
 	*table = (struct flow_table){
