@@ -50,7 +50,7 @@ dataplane_start() {
 
 # Its socket is there and somebody listens: a killed one leaves the file behind.
 dataplane_is_there() {
-	is_running dataplane && ss -Hlx src "$WORLD_DIR/dataplane.sock" | grep -q .
+	is_running dataplane && in_ns lb ss -Hlx | grep -F " $WORLD_DIR/dataplane.sock " >/dev/null
 }
 
 controlplane_start() {

@@ -14,7 +14,7 @@ build_programs() {
 	elif [ $# -gt 0 ]; then
 		meson configure "$directory" "$@" >"$log" 2>&1 || build_failed "$log"
 	fi
-	if ! ninja -C "$directory" -n 2>/dev/null | grep -q 'no work to do'; then
+	if ! ninja -C "$directory" -n 2>/dev/null | grep 'no work to do' >/dev/null; then
 		say "building ${directory#"$TOP"/}"
 		ninja -C "$directory" >"$log" 2>&1 || build_failed "$log"
 	fi

@@ -67,7 +67,7 @@ mirror_start() {
 }
 
 mirror_listens() {
-	in_ns "$1" ss -Hltn 'sport = :80' | grep -q .
+	in_ns "$1" ss -Hltn 'sport = :80' | grep . >/dev/null
 }
 
 # mirror_kill NAME: kill -9 of master and workers, as in a crash.
