@@ -214,6 +214,24 @@ START_TEST(no_share_moves_by_more_than_the_step_limit)
 }
 END_TEST
 
+START_TEST(the_floor_leaves_large_pools_room_to_move)
+{
+	const struct weight_rule rule = {.gain = 1, .floor = 0.01};
+	struct weight_mirror pool[100];
+
+	memset(pool, 0, sizeof(pool));
+	for (unsigned i = 0; i < 100; i++) {
+		pool[i].configured = 0.01;
+		pool[i].is_in_pool = true;
+		pool[i].n_answers = 1;
+		pool[i].answers_us = i < 50 ? 1000 : 100000;
+	}
+	weight_step(&rule, pool, 100);
+	ck_assert_double_eq_tol(pool[0].share, 0.015, 1e-9);
+	ck_assert_double_eq_tol(pool[99].share, 0.005, 1e-9);
+}
+END_TEST
+
 START_TEST(dead_mirrors_keep_their_x_and_return_to_the_share_they_left_with)
 {
 	struct weight_mirror pool[4];
@@ -392,6 +410,7 @@ main(void)
 	tcase_add_test(tc, documented_rule_keeps_the_share_of_a_mirror_without_samples);
 	tcase_add_test(tc, a_pool_without_samples_is_left_alone);
 	tcase_add_test(tc, no_share_moves_by_more_than_the_step_limit);
+	tcase_add_test(tc, the_floor_leaves_large_pools_room_to_move);
 	tcase_add_test(tc, dead_mirrors_keep_their_x_and_return_to_the_share_they_left_with);
 	tcase_add_test(tc, a_dead_mirrors_latency_does_not_move_the_median);
 	tcase_add_test(tc, old_waiting_queries_count_at_their_age);
