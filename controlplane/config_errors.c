@@ -92,8 +92,7 @@ config_errors_print(const struct config_errors *errors, FILE *out)
 	for (unsigned i = 0; i < errors->n_errors; i++) {
 		fprintf(out, "%s\n", err_format(&errors->errors[i], text, sizeof(text)));
 		if (errors->source_lines[i][0] != '\0')
-			fprintf(out, "%5u | %s\n", errors->errors[i].line,
-				errors->source_lines[i]);
+			fprintf(out, "%5u | %s\n", errors->errors[i].line, errors->source_lines[i]);
 	}
 	if (errors->n_more > 0)
 		fprintf(out, "and %u more\n", errors->n_more);

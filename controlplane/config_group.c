@@ -14,15 +14,15 @@
 #include "config_reader.h"
 #include "nearest.h"
 
-/* Where a setting belongs, for who has it elsewhere. */
+/* Where the settings of a scope belong. */
 static const char *const scope_titles[] = {
-	[SETTING_SCOPE_FILE] = "the top level",
-	[SETTING_SCOPE_DATAPLANE] = "dataplane",
-	[SETTING_SCOPE_PORT] = "dataplane.ports",
-	[SETTING_SCOPE_CONTROLPLANE] = "controlplane",
-	[SETTING_SCOPE_SERVICE] = "a service or defaults",
-	[SETTING_SCOPE_SERVICE_ONLY] = "a service",
-	[SETTING_SCOPE_MIRROR] = "a mirror of a service",
+	[SETTING_SCOPE_FILE] = "at the top level",
+	[SETTING_SCOPE_DATAPLANE] = "in dataplane",
+	[SETTING_SCOPE_PORT] = "in dataplane.ports",
+	[SETTING_SCOPE_CONTROLPLANE] = "in controlplane",
+	[SETTING_SCOPE_SERVICE] = "in a service or defaults",
+	[SETTING_SCOPE_SERVICE_ONLY] = "in a service",
+	[SETTING_SCOPE_MIRROR] = "in a mirror of a service",
 };
 
 static unsigned
@@ -75,14 +75,14 @@ refuse_unknown(
 			elsewhere = s;
 	}
 	if (elsewhere != NULL)
-		config_complain(r, node, "%s stands in %s, expected it in %s", name, place->title,
+		config_complain(r, node, "%s stands %s, expected it %s", name, place->title,
 			scope_titles[elsewhere->scope]);
 	else if (nearest.name != NULL)
-		config_complain(r, node, "unknown setting %.*s in %s, did you mean %s?",
+		config_complain(r, node, "unknown setting %.*s %s, did you mean %s?",
 			SETTING_QUOTE_MAX, name, place->title, nearest.name);
 	else
-		config_complain(r, node, "unknown setting %.*s in %s", SETTING_QUOTE_MAX, name,
-			place->title);
+		config_complain(
+			r, node, "unknown setting %.*s %s", SETTING_QUOTE_MAX, name, place->title);
 }
 
 /* The text of a scalar as a statement would give it; 'buffer' is for numbers. */
@@ -195,7 +195,7 @@ config_read_group(
 				s->default_text == NULL &&
 				config_setting_get_member(group, s->name) == NULL)
 				config_complain(
-					r, group, "%s is missing in %s", s->name, place->title);
+					r, group, "%s is missing %s", s->name, place->title);
 		}
 	}
 }

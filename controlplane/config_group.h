@@ -10,7 +10,7 @@ struct config_reader;
 
 /* A group of the file, and where the settings of its one or two scopes go. */
 struct config_place {
-	const char *title; /* for sentences: "dataplane", "a mirror" */
+	const char *title; /* where it is, for sentences: "in dataplane", "in a mirror" */
 	struct {
 		enum setting_scope scope;
 		void *base; /* the scope's struct */

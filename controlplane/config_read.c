@@ -102,7 +102,7 @@ read_ports(struct config_reader *r, config_setting_t *group)
 	for (unsigned i = 0; ports != NULL && i < list.n; i++) {
 		config_setting_t *node = group_at(r, list, i);
 		struct config_place place = {
-			.title = "a port",
+			.title = "in a port",
 			.parts = {{SETTING_SCOPE_PORT, &ports[i]}},
 			.n_parts = 1,
 		};
@@ -139,7 +139,7 @@ read_dataplane(struct config_reader *r, config_setting_t *group)
 {
 	struct config_dataplane *d = &r->config->dataplane;
 	struct config_place place = {
-		.title = "dataplane",
+		.title = "in dataplane",
 		.parts = {{SETTING_SCOPE_DATAPLANE, d}},
 		.n_parts = 1,
 	};
@@ -181,7 +181,7 @@ read_mirrors(struct config_reader *r, config_setting_t *group, struct config_ser
 	for (unsigned i = 0; mirrors != NULL && i < list.n; i++) {
 		config_setting_t *node = group_at(r, list, i);
 		struct config_place place = {
-			.title = "a mirror",
+			.title = "in a mirror",
 			.parts = {{SETTING_SCOPE_MIRROR, &mirrors[i]}},
 			.n_parts = 1,
 		};
@@ -219,7 +219,7 @@ static void
 read_service(struct config_reader *r, config_setting_t *group, struct config_service *service)
 {
 	struct config_place place = {
-		.title = "a service",
+		.title = "in a service",
 		.parts = {{SETTING_SCOPE_SERVICE_ONLY, service},
 			{SETTING_SCOPE_SERVICE, &service->settings}},
 		.n_parts = 2,
@@ -254,13 +254,15 @@ read_services(struct config_reader *r, config_setting_t *root)
 static void
 read_plain_group(struct config_reader *r, const char *name, enum setting_scope scope, void *base)
 {
+	char title[32];
 	config_setting_t *group = config_setting_get_member(config_root_setting(&r->tree), name);
 	struct config_place place = {
-		.title = name,
+		.title = title,
 		.parts = {{scope, base}},
 		.n_parts = 1,
 	};
 
+	snprintf(title, sizeof(title), "in %s", name);
 	settings_set_defaults(scope, base);
 	if (group != NULL && config_setting_is_group(group))
 		config_read_group(r, group, &place);
@@ -272,7 +274,7 @@ config_reader_fill(struct config_reader *r)
 	config_setting_t *root = config_root_setting(&r->tree);
 	config_setting_t *dataplane = config_setting_get_member(root, "dataplane");
 	struct config_place place = {
-		.title = "the top level",
+		.title = "at the top level",
 		.parts = {{SETTING_SCOPE_FILE, r->config}},
 		.n_parts = 1,
 	};

@@ -31,6 +31,9 @@ struct level {
 	unsigned n_names;
 };
 
+/* The most of a token that a sentence quotes. */
+#define SHOWN_MAX 60
+
 struct walk {
 	const char *file;
 	struct config_errors *errors;
@@ -42,10 +45,8 @@ struct walk {
 	unsigned depth;
 	struct level levels[CONFIG_DEPTH_MAX + 1];
 	enum state state;
+	char found[SHOWN_MAX + 3];
 };
-
-/* The most of a token that a sentence quotes. */
-#define SHOWN_MAX 60
 
 static void
 complain(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -63,13 +64,22 @@ complain(struct walk *w, const char *format, ...)
 	w->n_errors++;
 }
 
-/* The token as it is written, for "%.*s". */
+/* A name or value as it is written, for "%.*s". */
 static int
 shown(const struct config_token *token)
 {
 	return token->length < SHOWN_MAX ? (int)token->length : SHOWN_MAX;
 }
 #define SHOWN(token) shown(token), (token)->text
+
+/* Whatever was found, for "found %s": a mark stands out. */
+static const char *
+found(struct walk *w)
+{
+	snprintf(w->found, sizeof(w->found), w->token.kind == CONFIG_TOKEN_MARK ? "'%.*s'" : "%.*s",
+		SHOWN(&w->token));
+	return w->found;
+}
 
 static bool
 is_mark(const struct config_token *token, char mark)
@@ -113,8 +123,8 @@ open_level(struct walk *w)
 		return false;
 	}
 	if (top(w)->open == '[') {
-		complain(w, "found '%c' within [ ], expected ( ) around a list of groups or lists",
-			open);
+		complain(w, "found %s within [ ], expected ( ) around a list of groups or lists",
+			found(w));
 		return false;
 	}
 	w->depth++;
@@ -126,14 +136,12 @@ open_level(struct walk *w)
 static bool
 close_level(struct walk *w)
 {
-	char found = *w->token.text;
-
 	if (w->depth == 0) {
-		complain(w, "found '%c', but nothing is open that it could close", found);
+		complain(w, "found %s, but nothing is open that it could close", found(w));
 		return false;
 	}
-	if (found != closer_of(top(w)->open)) {
-		complain(w, "found '%c', expected '%c' to close the '%c' of line %u", found,
+	if (!is_mark(&w->token, closer_of(top(w)->open))) {
+		complain(w, "found %s, expected '%c' to close the '%c' of line %u", found(w),
 			closer_of(top(w)->open), top(w)->open, top(w)->line);
 		return false;
 	}
@@ -177,8 +185,8 @@ take_word(struct walk *w)
 	w->scanner.next = whole.text + whole.length;
 	if (word == CONFIG_WORD_INTEGER && !config_token_fits(&whole))
 		complain(w,
-			"%s%.*s does not fit into an integer here, expected -2147483648 to "
-			"2147483647; where a size is meant, with a suffix in quotes: \"5G\"",
+			"%s%.*s does not fit into an integer, expected at most 2147483647 (a size "
+			"may have a suffix, in quotes: \"5G\")",
 			left, SHOWN(&whole));
 	else if (is_truth_of_elsewhere(&whole))
 		complain(w, "%s%.*s: expected true or false, or quotes: \"%.*s\"", left,
@@ -193,8 +201,6 @@ take_word(struct walk *w)
 static bool
 take_value(struct walk *w)
 {
-	char left[SHOWN_MAX + 8];
-
 	if (w->token.kind == CONFIG_TOKEN_STRING) {
 		end_value(w);
 		return true;
@@ -205,8 +211,10 @@ take_value(struct walk *w)
 	}
 	if (strchr("{([", *w->token.text) != NULL)
 		return open_level(w);
-	complain(w, "%sfound '%c', expected a value", left_side(w, left, sizeof(left)),
-		*w->token.text);
+	if (w->state == STATE_VALUE)
+		complain(w, "found %s behind %.*s =, expected a value", found(w), SHOWN(&w->name));
+	else
+		complain(w, "found %s, expected an element of the list", found(w));
 	return false;
 }
 
@@ -216,14 +224,12 @@ take_name(struct walk *w)
 	if (is_mark(&w->token, '}') || is_mark(&w->token, ')') || is_mark(&w->token, ']'))
 		return close_level(w);
 	if (is_mark(&w->token, ';') || is_mark(&w->token, ',')) {
-		complain(
-			w, "found a '%c' too many, expected the name of a setting", *w->token.text);
+		complain(w, "found a %s too many, expected the name of a setting", found(w));
 		return false;
 	}
 	if (!is_name(&w->token)) {
-		complain(w,
-			"found %.*s, expected the name of a setting (letters, digits, '-', '_')",
-			SHOWN(&w->token));
+		complain(w, "found %s, expected the name of a setting (letters, digits, '-', '_')",
+			found(w));
 		return false;
 	}
 	if (++top(w)->n_names > CONFIG_WIDTH_MAX) {
@@ -273,8 +279,7 @@ take_after(struct walk *w)
 	if (is_name(&w->token) || is_mark(&w->token, '}') || is_mark(&w->token, ')') ||
 		is_mark(&w->token, ']'))
 		return take_name(w);
-	complain(w, "found %.*s behind the value of %.*s, expected ';'", SHOWN(&w->token),
-		SHOWN(&w->name));
+	complain(w, "found %s behind the value of %.*s, expected ';'", found(w), SHOWN(&w->name));
 	return false;
 }
 
@@ -285,8 +290,7 @@ take_assign(struct walk *w)
 		w->state = STATE_VALUE;
 		return true;
 	}
-	complain(w, "found %.*s behind the name %.*s, expected '='", SHOWN(&w->token),
-		SHOWN(&w->name));
+	complain(w, "found %s behind the name %.*s, expected '='", found(w), SHOWN(&w->name));
 	return false;
 }
 
@@ -317,14 +321,15 @@ take_after_item(struct walk *w)
 	if (is_mark(&w->token, '{'))
 		complain(w, "found '{', expected a comma between two groups: }, {");
 	else
-		complain(w, "found %.*s, expected ',' or '%c' in the list that line %u opens",
-			SHOWN(&w->token), closer, top(w)->line);
+		complain(w, "found %s, expected ',' or '%c' in the list that line %u opens",
+			found(w), closer, top(w)->line);
 	return false;
 }
 
 static bool
 take_end(struct walk *w)
 {
+	w->token.line = w->last.line; /* where something still stands */
 	if (w->depth > 0)
 		complain(w, "the file ends, but the '%c' of line %u is not closed", top(w)->open,
 			top(w)->line);

@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <string.h>
 
 #include "config.h"
@@ -75,6 +76,10 @@ take_option(struct options *o, int option, const char *given, struct err *err)
 		return set_action(o, OPTIONS_VERSION, err);
 	case ':':
 		return err_set(err, "%s needs a value, see --help", given);
+	case '?':
+		if (optopt > UCHAR_MAX)
+			return err_set(err, "%s takes no value, see --help", given);
+		/* fall through */
 	default:
 		return err_set(err, "%s is not an option, see --help", given);
 	}

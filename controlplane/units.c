@@ -184,15 +184,16 @@ format_shortest(double number, double divisor, char *text, size_t size)
 {
 	double magnitude = fabs(number);
 	bool may_have_exponent = magnitude < 1e-4 || magnitude >= 1e15;
+	bool is_exact = false;
+	char shortest[32];
 
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, size, "%.*g", digits, number);
-		if (!may_have_exponent && strchr(text, 'e') != NULL)
-			continue;
-		if (strtod(text, NULL) / divisor == number / divisor)
-			return true;
+	for (int digits = 1; digits <= 17 && !is_exact; digits++) {
+		snprintf(shortest, sizeof(shortest), "%.*g", digits, number);
+		is_exact = (may_have_exponent || strchr(shortest, 'e') == NULL) &&
+			   strtod(shortest, NULL) / divisor == number / divisor;
 	}
-	return false;
+	snprintf(text, size, "%s", shortest);
+	return is_exact;
 }
 
 char *
@@ -232,7 +233,8 @@ static int
 take_cpu_range(const char **text, uint64_t *first, uint64_t *last, struct err *err)
 {
 	if (!units_take_digits(text, first))
-		return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
+		return err_set(
+			err, "expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
 	*last = *first;
 	if (**text == '-') {
 		(*text)++;
@@ -270,7 +272,8 @@ units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err)
 		if (*text == '\0')
 			break;
 		if (*text++ != ',')
-			return err_set(err, "expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
+			return err_set(err,
+				"expected CPU numbers and ranges such as \"2-3,6\", or \"last\"");
 	}
 	for (unsigned cpu = 0; cpu <= UNITS_CPU_MAX; cpu++) {
 		if (!is_set[cpu])
