@@ -3,6 +3,7 @@
 #include "link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ static int
 listen_at(struct link *l, const char *run_dir, struct err *err);
 static void
 accept_peer(evutil_socket_t fd, short what, void *context);
+static bool
+read_message(struct link *l);
 static void
 read_messages(evutil_socket_t fd, short what, void *context);
 static void
@@ -237,6 +240,22 @@ log_peer(const struct link *l)
 	log_info("control plane: none -> process %d of user %u", peer.pid, peer.uid);
 }
 
+/*
+ * A control plane that restarts may be here again before we were told that its predecessor has
+ * gone.  Takes what that one had still sent, down to its end.
+ */
+static void
+take_leave_of_dead(struct link *l)
+{
+	struct pollfd p = {.fd = l->fd};
+
+	if (l->fd < 0 || poll(&p, 1, 0) <= 0 || (p.revents & POLLHUP) == 0)
+		return;
+	/* Bounded by what a socket's buffer holds: nobody adds to it. */
+	while (read_message(l))
+		;
+}
+
 static void
 accept_peer(evutil_socket_t listen_fd, short what, void *context)
 {
@@ -246,6 +265,7 @@ accept_peer(evutil_socket_t listen_fd, short what, void *context)
 	(void)what;
 	if (fd < 0)
 		return;
+	take_leave_of_dead(l);
 	if (l->fd >= 0) {
 		send_refusal(fd, "another control plane is connected, expected to be the only one");
 		close_gently(fd);
