@@ -5,7 +5,6 @@
  */
 #include "address.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -15,21 +14,12 @@
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
+#include "endpoint_text.h"
 #include "netlink.h"
 #include "route.h"
 
 #define ADDRESS_LABEL    ":kb"
 #define LIFETIME_FOREVER UINT32_MAX
-
-const char *
-address_text(const struct karmalb_address *address, char text[ADDRESS_TEXT_MAX])
-{
-	if (karmalb_address_is_v4(address))
-		inet_ntop(AF_INET, &address->bytes[12], text, ADDRESS_TEXT_MAX);
-	else
-		inet_ntop(AF_INET6, address->bytes, text, ADDRESS_TEXT_MAX);
-	return text;
-}
 
 static struct ifaddrmsg *
 begin(struct netlink_request *request, uint16_t type, uint16_t flags, unsigned ifindex)

@@ -31,8 +31,10 @@ addresses_remove_except(
 
 /*
  * A source address serves nothing else, because all TCP and UDP to it is taken from the kernel.
- * Refuses (-EADDRINUSE and a sentence) one that the kernel would itself use towards any of
- * 'mirrors', or that is a loopback address, or to which a TCP or UDP socket of this host is bound.
+ * Refuses (-EADDRINUSE and a sentence) one that is an interface's own or a loopback address, to
+ * which a TCP or UDP socket of this host is bound, or that the kernel would itself use towards any
+ * of 'mirrors' (none known yet: NULL, 0).  For start, and for new mirrors: it reads all of the
+ * host's sockets.
  */
 int
 address_is_free_for_source(const struct karmalb_address *source,
@@ -41,9 +43,3 @@ address_is_free_for_source(const struct karmalb_address *source,
 /* The address that the kernel would use towards 'peer'; false: no route.  For binding pings. */
 bool
 address_towards(const struct karmalb_address *peer, struct karmalb_address *address);
-
-#define ADDRESS_TEXT_MAX 46
-
-/* "10.0.0.1" or "2001:db8::1" into 'text', which is returned. */
-const char *
-address_text(const struct karmalb_address *address, char text[ADDRESS_TEXT_MAX]);

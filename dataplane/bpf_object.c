@@ -37,15 +37,22 @@ bpf_object_path(const char *name, char path[PATH_MAX], struct err *err)
 		self, KARMALB_BPF_DIR);
 }
 
+static char kernel_words[KARMALB_SENTENCE_MAX];
+
 __attribute__((format(printf, 1, 0))) static void
 report(const char *fmt, va_list args)
 {
-	char text[256];
+	static const char mark[] = "Kernel error message: ";
+	char text[KARMALB_SENTENCE_MAX];
 	int size = vsnprintf(text, sizeof(text), fmt, args);
 
 	if (size > 0 && (size_t)size < sizeof(text) && text[size - 1] == '\n')
 		text[size - 1] = '\0';
 	log_debug("%s", text);
+	const char *words = strstr(text, mark);
+
+	if (words != NULL)
+		snprintf(kernel_words, sizeof(kernel_words), "%s", words + strlen(mark));
 }
 
 __attribute__((format(printf, 2, 0))) static int
@@ -69,6 +76,16 @@ bpf_object_quiet(void)
 {
 	libbpf_set_print(report_libbpf);
 	libxdp_set_print(report_libxdp);
+}
+
+const char *
+bpf_object_kernel_words(void)
+{
+	static char words[KARMALB_SENTENCE_MAX];
+
+	strcpy(words, kernel_words);
+	kernel_words[0] = '\0';
+	return words;
 }
 
 /* 'map_ids' (NULL: not wanted) has BPF_OBJECT_MAPS_MAX of room, as info->nr_map_ids says after. */

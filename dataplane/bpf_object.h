@@ -23,9 +23,16 @@ struct bpf_prog_info;
 int
 bpf_object_path(const char *name, char path[PATH_MAX], struct err *err);
 
-/* Has libbpf and libxdp report through log.h: their warnings as debug, for we say it better. */
+/*
+ * Has libbpf and libxdp report to us, not to stderr: warnings are logged as debug, for whoever
+ * called can say it better, with bpf_object_kernel_words().
+ */
 void
 bpf_object_quiet(void);
+
+/* What the kernel last gave as its reason to libbpf; empty: nothing since the last call. */
+const char *
+bpf_object_kernel_words(void);
 
 /* The loaded program's name; false: no such program. */
 bool

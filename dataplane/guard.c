@@ -156,8 +156,8 @@ attach(struct guard *guard, const struct bpf_object *object, struct err *err)
 		return 0;
 	if_indextoname(guard->ifindex, name);
 	return err_set(err, error,
-		"cannot attach the guard to interface %s (tc ingress, priority %d): %s", name,
-		GUARD_PRIORITY, strerror(-error));
+		"cannot attach the guard to interface %s (tc ingress, priority %d): %s. %s", name,
+		GUARD_PRIORITY, strerror(-error), bpf_object_kernel_words());
 }
 
 int

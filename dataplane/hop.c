@@ -7,6 +7,8 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
+#include "endpoint_text.h"
+
 #define NUD_VALID (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)
 
 static uint8_t
@@ -85,6 +87,43 @@ hop_differs(const struct hop *a, const struct hop *b)
 {
 	return a->reason != b->reason || a->port != b->port ||
 	       (a->reason == HOP_RESOLVED && memcmp(a->mac, b->mac, sizeof(a->mac)) != 0);
+}
+
+bool
+hop_uses(const struct hop *hop, unsigned ifindex, const struct karmalb_address *neighbour)
+{
+	return hop->ifindex == ifindex && karmalb_address_equal(&hop->via, neighbour);
+}
+
+void
+hop_why(const struct hop *hop, const char *interface, struct err *sentence)
+{
+	char address[ADDRESS_TEXT_MAX], via[ADDRESS_TEXT_MAX];
+
+	address_text(&hop->address, address);
+	address_text(&hop->via, via);
+	sentence->text[0] = '\0';
+	switch (hop->reason) {
+	case HOP_ASKED:
+		err_set(sentence, 0, "asked for %s on %s, no answer yet", via, interface);
+		break;
+	case HOP_SILENT:
+		err_set(sentence, 0, "nobody answers for %s on %s", via, interface);
+		break;
+	case HOP_NO_ROUTE:
+		err_set(sentence, 0, "the kernel has no route to %s", address);
+		break;
+	case HOP_LOCAL:
+		err_set(sentence, 0, "%s is an address of this host itself", address);
+		break;
+	case HOP_ELSEWHERE:
+		err_set(sentence, 0, "the route to %s leaves by an interface that is no port",
+			address);
+		break;
+	case HOP_NO_LINK:
+		err_set(sentence, 0, "interface %s has no link", interface);
+		break;
+	}
 }
 
 uint8_t

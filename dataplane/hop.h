@@ -11,6 +11,7 @@
 #include <karmalb/endpoint.h>
 #include <karmalb/wire.h>
 
+#include "err.h"
 #include "neighbour.h"
 #include "route.h"
 
@@ -57,6 +58,14 @@ hop_update(struct hop *hop, bool is_port_up);
 /* Whether a packet's way is another one, or why there is none. */
 bool
 hop_differs(const struct hop *a, const struct hop *b);
+
+/* Whether its neighbour is this one. */
+bool
+hop_uses(const struct hop *hop, unsigned ifindex, const struct karmalb_address *neighbour);
+
+/* Why it is not resolved, as a sentence without full stop; empty if it is. */
+void
+hop_why(const struct hop *hop, const char *interface, struct err *sentence);
 
 /* The enum karmalb_next_hop_state that a reason amounts to. */
 uint8_t

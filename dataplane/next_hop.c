@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Follows routes, neighbours and links of the kernel for the wanted addresses.  Events only say
- * that something has changed; routes are then looked up anew, at most every REROUTE_MIN, because a
- * routing daemon may report thousands of changes a second.
+ * Who is wanted as a next hop, and what is known of it.  Addresses become hops by the kernel's
+ * routes, hops are asked for as the kernel's neighbours; see next_hop_events.c for what follows.
  */
-#include "next_hop.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,109 +11,10 @@
 
 #include <karmalb/clock.h>
 
-#include "address.h"
-#include "hop.h"
-#include "interface.h"
-#include "netlink.h"
-#include "ports.h"
+#include "next_hop_state.h"
 
-#define REROUTE_MIN      (100 * KARMALB_MILLISECOND)
-#define ASK_AGAIN        KARMALB_SECOND        /* while nobody answers */
-#define CONFIRM_AGAIN    (20 * KARMALB_SECOND) /* where the kernel does not manage the neighbour */
-#define EVENT_BATCHES    64                    /* per call of process */
 #define RULES_IPV4_GROUP (1u << (RTNLGRP_IPV4_RULE - 1))
 #define RULES_IPV6_GROUP (1u << (RTNLGRP_IPV6_RULE - 1))
-
-struct next_hops {
-	struct netlink requests;
-	struct netlink events;
-	struct ports *ports;
-	struct hop *hops; /* sorted by address, each once */
-	unsigned n_hops;
-	struct hop gateways[KARMALB_PORTS_MAX]; /* ifindex 0: none */
-	bool is_list_new;                       /* neighbours of a former list may be left */
-	bool is_changed;                        /* since true was returned last */
-	bool is_reroute_due;
-	bool is_resync_due; /* events were lost */
-	uint64_t rerouted_us;
-};
-
-static void
-settle(struct next_hops *n, const struct hop *before, struct hop *hop)
-{
-	hop_update(hop, n->ports->port[hop->port].is_up);
-	if (hop_differs(before, hop))
-		n->is_changed = true;
-}
-
-/* Has the kernel resolve the neighbour and keep it so, and reads what it knows already. */
-static void
-ask(struct next_hops *n, struct hop *hop, uint64_t now_us)
-{
-	struct neighbour neighbour;
-
-	hop->is_asking_due = false;
-	hop->asked_us = now_us;
-	if (neighbour_read(&n->requests, hop->ifindex, &hop->via, &neighbour) != 0)
-		return;
-	if (!neighbour.is_permanent) {
-		/* A failure here shows as "not answered yet", and is asked again. */
-		neighbour_ask(&n->requests, hop->ifindex, &hop->via);
-		if (neighbour_read(&n->requests, hop->ifindex, &hop->via, &neighbour) != 0)
-			return;
-	}
-	if (neighbour.state != 0)
-		hop_set_neighbour(hop, &neighbour, false);
-}
-
-static void
-set_route(struct next_hops *n, struct hop *hop, const struct route *route, uint64_t now_us)
-{
-	struct hop before = *hop;
-	int port = route != NULL ? ports_find(n->ports, route->ifindex) : -1;
-
-	if (hop_set_route(hop, route, port) && hop->ifindex != 0)
-		ask(n, hop, now_us);
-	settle(n, &before, hop);
-}
-
-static void
-resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
-{
-	struct route route;
-	int error = route_lookup(&n->requests, &hop->address, &route);
-
-	set_route(n, hop, error == 0 ? &route : NULL, now_us);
-}
-
-/* The gateway is its own "wanted address"; a default route without one leads to nobody we know. */
-static void
-resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
-{
-	struct hop *hop = &n->gateways[port];
-	struct route route;
-
-	if (!n->ports->port[port].conf.is_reply_by_route)
-		return;
-	if (route_default(&n->requests, n->ports->port[port].ifindex, &route) != 0 ||
-		!route.has_gateway) {
-		set_route(n, hop, NULL, now_us);
-		return;
-	}
-	hop->address = route.gateway;
-	set_route(n, hop, &route, now_us);
-}
-
-static void
-reroute(struct next_hops *n, uint64_t now_us)
-{
-	n->is_reroute_due = false;
-	n->rerouted_us = now_us;
-	for (unsigned i = 0; i < n->n_hops; i++)
-		resolve(n, &n->hops[i], now_us);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		resolve_gateway(n, i, now_us);
-}
 
 int
 next_hops_open(struct next_hops **next_hops, struct ports *ports, struct err *err)
@@ -150,10 +48,80 @@ next_hops_fd(const struct next_hops *n)
 	return mnl_socket_get_fd(n->events.socket);
 }
 
-static bool
-uses_neighbour(const struct hop *hop, unsigned ifindex, const struct karmalb_address *address)
+void
+next_hops_settle(struct next_hops *n, const struct hop *before, struct hop *hop)
 {
-	return hop->ifindex == ifindex && karmalb_address_equal(&hop->via, address);
+	hop_update(hop, n->ports->port[hop->port].is_up);
+	if (hop_differs(before, hop))
+		n->is_changed = true;
+}
+
+void
+next_hops_ask(struct next_hops *n, struct hop *hop, uint64_t now_us)
+{
+	struct neighbour neighbour;
+
+	hop->is_asking_due = false;
+	hop->asked_us = now_us;
+	if (neighbour_read(&n->requests, hop->ifindex, &hop->via, &neighbour) != 0)
+		return;
+	if (!neighbour.is_permanent) {
+		/* A failure here shows as "not answered yet", and is asked again. */
+		neighbour_ask(&n->requests, hop->ifindex, &hop->via);
+		if (neighbour_read(&n->requests, hop->ifindex, &hop->via, &neighbour) != 0)
+			return;
+	}
+	if (neighbour.state != 0)
+		hop_set_neighbour(hop, &neighbour, false);
+}
+
+static void
+set_route(struct next_hops *n, struct hop *hop, const struct route *route, uint64_t now_us)
+{
+	struct hop before = *hop;
+	int port = route != NULL ? ports_find(n->ports, route->ifindex) : -1;
+
+	if (hop_set_route(hop, route, port) && hop->ifindex != 0)
+		next_hops_ask(n, hop, now_us);
+	next_hops_settle(n, &before, hop);
+}
+
+static void
+resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
+{
+	struct route route;
+	int error = route_lookup(&n->requests, &hop->address, &route);
+
+	set_route(n, hop, error == 0 ? &route : NULL, now_us);
+}
+
+/* The gateway is its own "wanted address"; a default route without one leads to nobody we know. */
+static void
+resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
+{
+	struct hop *hop = &n->gateways[port];
+	struct route route;
+
+	if (!n->ports->port[port].conf.is_reply_by_route)
+		return;
+	if (route_default(&n->requests, n->ports->port[port].ifindex, &route) != 0 ||
+		!route.has_gateway) {
+		set_route(n, hop, NULL, now_us);
+		return;
+	}
+	hop->address = route.gateway;
+	set_route(n, hop, &route, now_us);
+}
+
+void
+next_hops_reroute(struct next_hops *n, uint64_t now_us)
+{
+	n->is_reroute_due = false;
+	n->rerouted_us = now_us;
+	for (unsigned i = 0; i < n->n_hops; i++)
+		resolve(n, &n->hops[i], now_us);
+	for (unsigned i = 0; i < n->ports->n; i++)
+		resolve_gateway(n, i, now_us);
 }
 
 /* Neighbours that nobody wants any more, collected while the kernel lists them. */
@@ -171,11 +139,11 @@ take_unused(const struct neighbour *neighbour, void *context)
 	const struct next_hops *n = unused->n;
 
 	for (unsigned i = 0; i < n->n_hops; i++) {
-		if (uses_neighbour(&n->hops[i], neighbour->ifindex, &neighbour->address))
+		if (hop_uses(&n->hops[i], neighbour->ifindex, &neighbour->address))
 			return;
 	}
 	for (unsigned i = 0; i < n->ports->n; i++) {
-		if (uses_neighbour(&n->gateways[i], neighbour->ifindex, &neighbour->address))
+		if (hop_uses(&n->gateways[i], neighbour->ifindex, &neighbour->address))
 			return;
 	}
 	if (unused->n_found < KARMALB_SLOTS_MAX)
@@ -269,160 +237,6 @@ next_hops_want(struct next_hops *n, const struct karmalb_address *addresses, uns
 	return 0;
 }
 
-static void
-on_link(struct next_hops *n, const struct interface_link *link)
-{
-	int index = ports_find(n->ports, link->ifindex);
-
-	if (index < 0)
-		return;
-	struct port *port = &n->ports->port[index];
-	bool is_up = link->is_enabled && link->has_carrier;
-
-	if (is_up == port->is_up && link->mtu == port->mtu &&
-		memcmp(link->mac, port->mac, sizeof(port->mac)) == 0)
-		return;
-	/* With the link routes and neighbours come and go, and are reported one by one. */
-	n->is_reroute_due |= is_up != port->is_up;
-	port->is_up = is_up;
-	port->mtu = link->mtu;
-	memcpy(port->mac, link->mac, sizeof(port->mac));
-	n->is_changed = true;
-	for (unsigned i = 0; i < n->n_hops; i++)
-		hop_update(&n->hops[i], n->ports->port[n->hops[i].port].is_up);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		hop_update(&n->gateways[i], n->ports->port[i].is_up);
-}
-
-static void
-tell_neighbour(
-	struct next_hops *n, struct hop *hop, const struct neighbour *neighbour, bool is_deleted)
-{
-	struct hop before = *hop;
-
-	if (!uses_neighbour(hop, neighbour->ifindex, &neighbour->address))
-		return;
-	hop_set_neighbour(hop, neighbour, is_deleted);
-	settle(n, &before, hop);
-}
-
-static void
-on_neighbour(struct next_hops *n, const struct neighbour *neighbour, bool is_deleted)
-{
-	if (ports_find(n->ports, neighbour->ifindex) < 0)
-		return;
-	for (unsigned i = 0; i < n->n_hops; i++)
-		tell_neighbour(n, &n->hops[i], neighbour, is_deleted);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		tell_neighbour(n, &n->gateways[i], neighbour, is_deleted);
-}
-
-static bool
-take_event(const struct nlmsghdr *message, void *context)
-{
-	struct next_hops *n = context;
-	struct neighbour neighbour;
-	struct interface_link link;
-
-	switch (message->nlmsg_type) {
-	case RTM_NEWLINK:
-		if (interface_parse(message, &link))
-			on_link(n, &link);
-		break;
-	case RTM_DELLINK:
-		n->is_resync_due = true;
-		break;
-	case RTM_NEWNEIGH:
-	case RTM_DELNEIGH:
-		if (neighbour_parse(message, &neighbour))
-			on_neighbour(n, &neighbour, message->nlmsg_type == RTM_DELNEIGH);
-		break;
-	default: /* a route or a rule */
-		n->is_reroute_due = true;
-		break;
-	}
-	return true;
-}
-
-/* Reads everything anew, as after a start. */
-static void
-resync(struct next_hops *n, uint64_t now_us)
-{
-	n->is_resync_due = false;
-	for (unsigned i = 0; i < n->ports->n; i++) {
-		struct interface_link link = {.ifindex = n->ports->port[i].ifindex};
-
-		if (link.ifindex == 0)
-			continue;
-		if (interface_read(&n->requests, link.ifindex, &link) != 0) {
-			link.mtu = n->ports->port[i].mtu; /* gone: down for good */
-			memcpy(link.mac, n->ports->port[i].mac, sizeof(link.mac));
-		}
-		on_link(n, &link);
-	}
-	for (unsigned i = 0; i < n->n_hops; i++)
-		n->hops[i].is_asking_due = true;
-	for (unsigned i = 0; i < n->ports->n; i++)
-		n->gateways[i].is_asking_due = true;
-	reroute(n, now_us);
-}
-
-static bool
-report_change(struct next_hops *n)
-{
-	bool is_changed = n->is_changed;
-
-	n->is_changed = false;
-	return is_changed;
-}
-
-bool
-next_hops_process(struct next_hops *n, uint64_t now_us)
-{
-	int result = 1;
-
-	for (unsigned i = 0; i < EVENT_BATCHES && result > 0; i++)
-		result = netlink_read_events(&n->events, take_event, n);
-	if (result < 0)
-		n->is_resync_due = true;
-	if (n->is_resync_due)
-		resync(n, now_us);
-	if (n->is_reroute_due && now_us - n->rerouted_us >= REROUTE_MIN)
-		reroute(n, now_us);
-	return report_change(n);
-}
-
-static void
-tick_hop(struct next_hops *n, struct hop *hop, uint64_t now_us)
-{
-	struct hop before = *hop;
-
-	if (hop->ifindex == 0 || hop->reason == HOP_NO_LINK || now_us - hop->asked_us < ASK_AGAIN)
-		return;
-	if (hop->is_asking_due) {
-		ask(n, hop, now_us);
-		settle(n, &before, hop);
-	} else if (hop->reason != HOP_RESOLVED ||
-		   (!hop->is_managed && now_us - hop->asked_us >= CONFIRM_AGAIN)) {
-		hop->asked_us = now_us;
-		neighbour_ask(&n->requests, hop->ifindex, &hop->via);
-	}
-}
-
-bool
-next_hops_tick(struct next_hops *n, uint64_t now_us)
-{
-	if (n->is_resync_due)
-		resync(n, now_us);
-	if (n->is_reroute_due && now_us - n->rerouted_us >= REROUTE_MIN)
-		reroute(n, now_us);
-	for (unsigned i = 0; i < n->n_hops; i++)
-		tick_hop(n, &n->hops[i], now_us);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		tick_hop(n, &n->gateways[i], now_us);
-	return report_change(n);
-}
-
 struct next_hop
 next_hops_get(const struct next_hops *n, const struct karmalb_address *address)
 {
@@ -441,37 +255,11 @@ void
 next_hops_why(
 	const struct next_hops *n, const struct karmalb_address *address, struct err *sentence)
 {
-	char text[ADDRESS_TEXT_MAX], via[ADDRESS_TEXT_MAX];
 	const struct hop *hop = find(n, address);
 
 	sentence->text[0] = '\0';
-	if (hop == NULL)
-		return;
-	const struct port *port = &n->ports->port[hop->port];
-
-	address_text(address, text);
-	address_text(&hop->via, via);
-	switch (hop->reason) {
-	case HOP_ASKED:
-		err_set(sentence, 0, "asked for %s on %s, no answer yet", via, port->interface);
-		break;
-	case HOP_SILENT:
-		err_set(sentence, 0, "nobody answers for %s on %s", via, port->interface);
-		break;
-	case HOP_NO_ROUTE:
-		err_set(sentence, 0, "the kernel has no route to %s", text);
-		break;
-	case HOP_LOCAL:
-		err_set(sentence, 0, "%s is an address of this host itself", text);
-		break;
-	case HOP_ELSEWHERE:
-		err_set(sentence, 0, "the route to %s leaves by an interface that is no port",
-			text);
-		break;
-	case HOP_NO_LINK:
-		err_set(sentence, 0, "port %s (%s) has no link", port->conf.name, port->interface);
-		break;
-	}
+	if (hop != NULL)
+		hop_why(hop, n->ports->port[hop->port].interface, sentence);
 }
 
 bool

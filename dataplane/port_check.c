@@ -152,6 +152,7 @@ ports_check(struct ports *ports, uint16_t n_workers, struct err *err)
 	char path[PATH_MAX];
 	int error = netlink_open(&nl);
 
+	bpf_object_quiet();
 	if (error != 0)
 		return err_set(err, error, "cannot open rtnetlink: %s", strerror(-error));
 	ports->n_workers = n_workers;

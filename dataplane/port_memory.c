@@ -66,9 +66,9 @@ port_memory_pool(const struct ports *ports, struct err *err)
 	}
 	if (pool->nb_mem_chunks != 1) {
 		err_set(err, -ENOMEM,
-			"memory for packets is not one piece but %u: too little or too scattered "
-			"huge pages; try with huge_pages = \"0\"",
-			pool->nb_mem_chunks);
+			"memory for packets (%zu MiB) is not one piece but %u: huge pages are too "
+			"few or too scattered; free some, or do without (huge_pages = \"0\")",
+			m.pool_size >> 20, pool->nb_mem_chunks);
 		rte_mempool_free(pool);
 		return NULL;
 	}

@@ -96,8 +96,9 @@ device_probe(struct port *port, unsigned index, bool has_huge_pages, struct err 
 		error = rte_eth_dev_get_port_by_name(name, &port->id);
 	if (error == 0)
 		return 0;
-	return err_set(err, error, "port %s: DPDK does not open %s (%s): %s", port->conf.name, name,
-		arguments, strerror(-error));
+	return err_set(err, error,
+		"port %s: DPDK cannot open device %s (its own words are above): %s",
+		port->conf.name, name, strerror(-error));
 }
 
 /* Sets up one receive queue and finds its AF_XDP socket. */
@@ -110,6 +111,7 @@ queue_open(struct port *port, uint16_t queue, struct rte_mempool *pool, struct e
 	if (before == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
 	xsk_look(before);
+	bpf_object_kernel_words(); /* older ones are not about this */
 	int error = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rx, &n_tx);
 
 	if (error == 0)
@@ -122,8 +124,8 @@ queue_open(struct port *port, uint16_t queue, struct rte_mempool *pool, struct e
 	free(before);
 	if (error != 0)
 		return err_set(err, error,
-			"port %s: DPDK cannot set up queue %u (its own words are above): %s",
-			port->conf.name, queue, strerror(-error));
+			"port %s: DPDK cannot set up queue %u (its own words are above): %s. %s",
+			port->conf.name, queue, strerror(-error), bpf_object_kernel_words());
 	if (port->kind == PORT_AF_XDP && port->xsk_fds[queue] < 0)
 		return err_set(err, -ENOENT, "port %s: queue %u has no AF_XDP socket",
 			port->conf.name, queue);
@@ -273,7 +275,6 @@ ports_open(struct ports *ports, struct err *err)
 {
 	int error = 0;
 
-	bpf_object_quiet();
 	for (unsigned i = 0; i < ports->n; i++) {
 		ports->port[i].id = NO_DEVICE;
 		for (unsigned queue = 0; queue < PORT_QUEUES_MAX; queue++)

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
 #include "address.h"
+#include "endpoint_text.h"
 #include "netlink.h"
 #include "route.h"
 #include "sockets.h"
@@ -16,6 +20,46 @@ is_loopback(const struct karmalb_address *address)
 
 	return karmalb_address_is_v4(address) ? address->bytes[12] == 127
 					      : karmalb_address_equal(address, &v6_loopback);
+}
+
+struct host_search {
+	const struct karmalb_address *address;
+	bool is_found;
+};
+
+/*
+ * An interface's own address has a network behind it and is not one of several of that network.
+ * What keepalived and the like assign, and what is ours, does not look so.
+ */
+static bool
+take_host_address(const struct nlmsghdr *message, void *context)
+{
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(message);
+	struct host_search *search = context;
+	struct karmalb_address address;
+	const struct nlattr *a;
+
+	if (message->nlmsg_type != RTM_NEWADDR || ifa->ifa_prefixlen == 32 ||
+		ifa->ifa_prefixlen == 128 || (ifa->ifa_flags & IFA_F_SECONDARY) != 0)
+		return true;
+	mnl_attr_for_each(a, message, sizeof(*ifa))
+	{
+		if ((mnl_attr_get_type(a) == IFA_LOCAL || mnl_attr_get_type(a) == IFA_ADDRESS) &&
+			netlink_get_address(a, &address) &&
+			karmalb_address_equal(&address, search->address))
+			search->is_found = true;
+	}
+	return true;
+}
+
+static bool
+is_host_address(struct netlink *nl, const struct karmalb_address *address)
+{
+	struct host_search search = {.address = address};
+	struct netlink_request request;
+
+	netlink_begin(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
+	return netlink_ask(nl, &request, take_host_address, &search) == 0 && search.is_found;
 }
 
 /* Whether the kernel, too, would send from 'source' towards 'mirror'. */
@@ -54,6 +98,11 @@ address_is_free_for_source(const struct karmalb_address *source,
 			use.port, use.is_listening ? "a listener" : "a socket");
 	int error = netlink_open(&nl);
 
+	if (error == 0 && is_host_address(&nl, source))
+		error = err_set(err, -EADDRINUSE,
+			"source %s is this host's own address; a source must serve nothing else: "
+			"choose addresses that nobody uses",
+			address_text(source, text));
 	for (unsigned i = 0; i < n_mirrors && error == 0; i++)
 		error = check_mirror(&nl, source, &mirrors[i], err);
 	netlink_close(&nl);
