@@ -290,10 +290,9 @@ steer_is_listed(struct steer_end *end)
 {
 	if (bpf_map_lookup_elem(&sources, &end->key.address))
 		return true;
-	if (!end->is_fragment)
-		return bpf_map_lookup_elem(&services, &end->key) != NULL;
-	end->key.port_be = 0;
-	return bpf_map_lookup_elem(&vips, &end->key) != NULL;
+	if (end->is_fragment) /* its port is 0, as in the keys of VIPs */
+		return bpf_map_lookup_elem(&vips, &end->key) != NULL;
+	return bpf_map_lookup_elem(&services, &end->key) != NULL;
 }
 
 static __always_inline bool
