@@ -76,13 +76,14 @@ half_open_due(struct flow_table *table, uint32_t now_ms, unsigned *budget)
 	while (worker->n_half_open > 0 && (int32_t)(now_ms - worker->wheel_ms) > 0 && *budget > 0) {
 		uint32_t at_ms = worker->wheel_ms + 1;
 
-		--*budget;
 		if ((at_ms & 0xffff) == 0 &&
 			!spread(table, LEVEL_2 + (at_ms >> 16 & 63), at_ms, budget))
 			return FLOW_NONE;
 		if ((at_ms & 0xff) == 0 &&
 			!spread(table, LEVEL_1 + (at_ms >> 8 & 255), at_ms, budget))
 			return FLOW_NONE;
+		if (*budget > 0)
+			--*budget;
 		if (table->wheel[at_ms & 255] != FLOW_NONE)
 			return table->half_opens[table->wheel[at_ms & 255]].record;
 		worker->wheel_ms = at_ms;

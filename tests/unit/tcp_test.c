@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stories of connections, told packet by packet, with a clock moved by hand. */
+#include <string.h>
+
+#include "suite.h"
+#include "talk.h"
+#include "tcp.h"
+
+static struct fixture f;
+
+static void
+setup(void)
+{
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
+}
+
+static uint64_t
+counter(enum karmalb_worker_counter c)
+{
+	return f.pipeline.counters[c];
+}
+
+static int
+state_of(const struct talk *t)
+{
+	const struct flow *flow = talk_flow(t);
+
+	return flow != NULL ? flow->state : FLOW_FREE;
+}
+
+static uint64_t
+outcomes(enum karmalb_outcome outcome)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
+		sum += f.slots[i].outcomes[outcome];
+	return sum;
+}
+
+/* Every flow ended once, and nothing waits or is half-open. */
+static void
+check_all_over(void)
+{
+	uint64_t opened = 0, closed = 0;
+
+	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++) {
+		opened += f.slots[i].opened;
+		closed += f.slots[i].closed;
+		ck_assert_uint_eq(f.slots[i].opened, f.slots[i].closed);
+		ck_assert_uint_eq(f.slots[i].n_waiting, 0);
+		ck_assert_uint_eq(f.slots[i].waiting_since_us, 0);
+		ck_assert_uint_eq(flow_slot_uses(f.header, i), 0);
+	}
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), opened);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), closed);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
+	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
+}
+
+START_TEST(handshake_establishes_and_times_the_connect)
+{
+	setup();
+	struct talk t = talk_new(&f, 1);
+
+	ck_assert(talk_client(&t, SEG_SYN, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	ck_assert_uint_eq(f.flows.worker->n_half_open, 1);
+	f.now_us += 1234;
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
+	ck_assert_uint_eq(f.n_seen, 1);
+	ck_assert_uint_eq(f.seen[0].kind, SAMPLE_CONNECT);
+	ck_assert_uint_eq(f.seen[0].latency_us, 1234);
+	ck_assert_uint_eq(f.seen[0].epoch, 7);
+	ck_assert_uint_eq(f.seen[0].slot, talk_slot(&t));
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].opened, 1);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 0);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(packets_and_bytes_are_counted_per_direction)
+{
+	setup();
+	struct talk t = talk_new(&f, 2);
+
+	talk_connect(&t, 10);
+	for (unsigned i = 0; i < 5; i++) {
+		talk_client(&t, SEG_ACK, 100);
+		talk_mirror(&t, SEG_ACK, 1000);
+	}
+	struct slot_counters *s = &f.slots[talk_slot(&t)];
+
+	ck_assert_uint_eq(s->to_mirror_packets, 2 + 5);
+	ck_assert_uint_eq(s->to_mirror_bytes, 2 * 54 + 5 * 154);
+	ck_assert_uint_eq(s->to_client_packets, 1 + 5);
+	ck_assert_uint_eq(s->to_client_bytes, 54 + 5 * 1054);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_RX_PACKETS), 13);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_RX_BYTES), 3 * 54 + 5 * 154 + 5 * 1054);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(client_closing_first_rests_a_second)
+{
+	setup();
+	struct talk t = talk_new(&f, 3);
+
+	talk_connect(&t, 10);
+	ck_assert(talk_client(&t, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_CLOSING);
+	ck_assert(talk_mirror(&t, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_CLOSING);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 1);
+	fixture_pass(&f, 900 * 1000);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	fixture_pass(&f, 1100 * 1000);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(mirror_closing_first_rests_a_minute)
+{
+	setup();
+	struct talk t = talk_new(&f, 4);
+
+	talk_connect(&t, 10);
+	ck_assert(talk_mirror(&t, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	fixture_pass(&f, 59900 * 1000ull);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	fixture_pass(&f, 1200 * 1000);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+/* Each FIN sent before the other was seen: both ends go to TIME-WAIT. */
+START_TEST(simultaneous_close_rests_a_minute)
+{
+	setup();
+	struct talk t = talk_new(&f, 5), before;
+
+	talk_connect(&t, 10);
+	before = t;
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	before.mirror_seq = t.mirror_seq;
+	ck_assert(talk_mirror(&before, SEG_ACK | SEG_FIN, 0).is_sent);
+	t.mirror_seq = before.mirror_seq;
+	talk_mirror(&t, SEG_ACK, 0);
+	talk_client(&t, SEG_ACK, 0);
+	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	fixture_pass(&f, 50 * 1000 * 1000ull);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(last_packets_of_a_close_still_pass)
+{
+	setup();
+	struct talk t = talk_new(&f, 6), repeat;
+
+	talk_connect(&t, 10);
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	repeat = t;
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+	talk_client(&t, SEG_ACK, 0);
+	/* The last ACK was lost: mirror's FIN again, ACK again. */
+	ck_assert(talk_mirror(&repeat, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 1);
+	ck_assert_uint_eq(fixture_drops(&f), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(reset_ends_a_flow_from_either_side)
+{
+	for (int side = 0; side < 2; side++) {
+		setup();
+		struct talk t = talk_new(&f, 7);
+
+		talk_connect(&t, 10);
+		if (side == 0)
+			ck_assert(talk_client(&t, SEG_RST | SEG_ACK, 0).is_sent);
+		else
+			ck_assert(talk_mirror(&t, SEG_RST, 0).is_sent);
+		ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+		ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 1);
+		fixture_pass(&f, 2000 * 1000);
+		check_all_over();
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+START_TEST(reset_out_of_window_passes_but_changes_nothing)
+{
+	setup();
+	struct talk t = talk_new(&f, 8), blind;
+
+	talk_connect(&t, 10);
+	talk_client(&t, SEG_ACK, 100);
+	blind = t;
+	blind.client_seq += 0x40000000;
+	blind.mirror_seq -= 0x10000000;
+	ck_assert(talk_client(&blind, SEG_RST, 0).is_sent);
+	ck_assert(talk_mirror(&blind, SEG_RST | SEG_ACK, 0).is_sent);
+	ck_assert(talk_mirror(&blind, SEG_FIN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&blind, SEG_FIN | SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_NETWORK_ERRORS), 0);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 1);
+	ck_assert(talk_mirror(&t, SEG_ACK, 10).is_sent);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(repeated_syn_stays_on_its_flow_and_gives_no_connect_time)
+{
+	setup();
+	struct talk t = talk_new(&f, 9), again = t;
+
+	talk_client(&t, SEG_SYN, 0);
+	again = t;
+	again.client_seq--;
+	for (unsigned i = 0; i < 3; i++) {
+		f.now_us += 200 * 1000;
+		struct talk repeat = again;
+
+		ck_assert(talk_client(&repeat, SEG_SYN, 0).is_sent);
+		ck_assert_uint_eq(repeat.mirror, t.mirror);
+		ck_assert_uint_eq(repeat.source_port, t.source_port);
+	}
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_uint_eq(f.n_seen, 0);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(connect_timeout_is_counted_once_and_the_next_syn_goes_on)
+{
+	setup();
+	struct talk t = talk_new(&f, 10), again;
+
+	again = t;
+	talk_client(&t, SEG_SYN, 0);
+	fixture_pass(&f, 999 * 1000);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+	fixture_pass(&f, 3 * 1000);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	ck_assert_uint_eq(f.seen[0].outcome, KARMALB_OUTCOME_CONNECT_TIMEOUTS);
+	ck_assert_uint_ge(f.seen[0].latency_us, 1000 * 1000);
+	ck_assert_uint_le(f.seen[0].latency_us, 1003 * 1000);
+	/* Its SYN-ACK no longer comes through. */
+	ck_assert_int_eq(
+		talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	/* The same SYN again is a new flow of its own. */
+	ck_assert(talk_client(&again, SEG_SYN, 0).is_sent);
+	ck_assert(again.source_port != t.source_port || again.source != t.source ||
+		  again.mirror != t.mirror);
+	ck_assert(talk_mirror(&again, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 2);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(connect_timeout_is_noticed_even_before_the_tick)
+{
+	setup();
+	struct talk t = talk_new(&f, 11);
+
+	talk_client(&t, SEG_SYN, 0);
+	f.now_us += 1100 * 1000;
+	ck_assert_int_eq(
+		talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	fixture_pass(&f, 3000 * 1000);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(refused_connect_is_a_failure_and_reaches_the_client)
+{
+	setup();
+	struct talk t = talk_new(&f, 12), again = t;
+
+	talk_client(&t, SEG_SYN, 0);
+	f.now_us += 300;
+	uint32_t seq = t.mirror_seq;
+
+	t.mirror_seq = 0;
+	ck_assert(talk_mirror(&t, SEG_RST | SEG_ACK, 0).is_sent);
+	t.mirror_seq = seq;
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_FAILURES), 1);
+	ck_assert_uint_eq(fixture_count(&f, SAMPLE_FAILURE, KARMALB_OUTCOME_CONNECT_FAILURES), 1);
+	ck_assert_uint_eq(f.seen[0].latency_us, 300);
+	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
+	/* Another try is another flow, and may succeed. */
+	ck_assert(talk_connect(&again, 10));
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	fixture_pass(&f, 62 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(forged_refusal_is_no_failure)
+{
+	setup();
+	struct talk t = talk_new(&f, 13);
+
+	talk_client(&t, SEG_SYN, 0);
+	struct talk forged = t;
+
+	forged.client_seq -= 77;
+	ck_assert(talk_mirror(&forged, SEG_RST | SEG_ACK, 0).is_sent);
+	ck_assert(talk_mirror(&forged, SEG_RST, 0).is_sent);
+	ck_assert_int_eq(
+		talk_mirror(&forged, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_FAILURES), 0);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	fixture_fini(&f);
+}
+END_TEST
+
+/* A mirror still in TIME-WAIT challenges; the client's answering RST must not end the new flow. */
+START_TEST(challenge_acknowledgement_does_not_end_the_connect)
+{
+	setup();
+	struct talk t = talk_new(&f, 14), stale, repeat;
+
+	repeat = t;
+	talk_client(&t, SEG_SYN, 0);
+	stale = t;
+	stale.client_seq += 123456;
+	ck_assert(talk_mirror(&stale, SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&stale, SEG_RST, 0).is_sent);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	repeat.source = t.source;
+	ck_assert(talk_client(&repeat, SEG_SYN, 0).is_sent);
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(new_syn_on_a_resting_flow_replaces_it_in_that_packet)
+{
+	setup();
+	struct talk t = talk_new(&f, 15), next;
+
+	talk_connect(&t, 10);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	talk_mirror(&t, SEG_ACK, 0);
+	next = t;
+	next.client_seq += 100000;
+	ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+	ck_assert(next.source_port != t.source_port || next.source != t.source ||
+		  next.mirror != t.mirror);
+	ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	/* What the old mirror still sends is not the new connection's. */
+	ck_assert_int_eq(
+		talk_mirror(&t, SEG_ACK | SEG_FIN, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	/* The old 4-tuple goes on resting; then it is gone, the new flow is not. */
+	ck_assert_uint_eq(f.flows.worker->n_flows, 2);
+	for (unsigned i = 0; i < 62; i++) {
+		fixture_pass(&f, 1000 * 1000);
+		ck_assert(talk_client(&next, SEG_ACK, 1).is_sent);
+		ck_assert(talk_mirror(&next, SEG_ACK, 1).is_sent);
+	}
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	ck_assert_int_eq(state_of(&next), FLOW_ESTABLISHED);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(new_syn_on_a_closing_flow_ends_and_replaces_it)
+{
+	setup();
+	struct talk t = talk_new(&f, 16), next;
+
+	talk_connect(&t, 10);
+	talk_client(&t, SEG_ACK, 10);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 10);
+	next = t;
+	next.client_seq += 100000;
+	ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), 1);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 2);
+	/* The mirror closed first: its side rests a minute. */
+	fixture_pass(&f, 50 * 1000 * 1000ull);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	fixture_pass(&f, 12 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(syn_of_another_number_on_a_half_open_flow_replaces_it)
+{
+	for (int acked = 0; acked < 2; acked++) {
+		setup();
+		struct talk t = talk_new(&f, 17), next;
+
+		talk_client(&t, SEG_SYN, 0);
+		if (acked)
+			talk_mirror(&t, SEG_SYN | SEG_ACK, 0);
+		next = t;
+		next.client_seq += 5000;
+		ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+		ck_assert_uint_eq(f.flows.worker->n_half_open, 1);
+		ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+		ck_assert_int_eq(
+			talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+		ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
+		ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
+		ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+		fixture_pass(&f, 62 * 1000 * 1000ull);
+		check_all_over();
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+START_TEST(syn_on_an_established_flow_is_the_mirrors_to_judge)
+{
+	setup();
+	struct talk t = talk_new(&f, 18), stray;
+
+	talk_connect(&t, 10);
+	stray = t;
+	stray.client_seq += 999999;
+	ck_assert(talk_client(&stray, SEG_SYN, 0).is_sent);
+	ck_assert_uint_eq(stray.source_port, t.source_port);
+	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(acknowledgement_of_a_forged_client_does_not_establish)
+{
+	setup();
+	struct talk t = talk_new(&f, 19), forged;
+
+	talk_client(&t, SEG_SYN, 0);
+	/* Before any SYN-ACK, and after one, of a number it cannot know. */
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	talk_mirror(&t, SEG_SYN | SEG_ACK, 0);
+	forged = t;
+	forged.mirror_seq += 1;
+	ck_assert_int_eq(talk_client(&forged, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	fixture_pass(&f, 10 * 1000 * 1000ull);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	fixture_pass(&f, 5 * 1000);
+	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+	fixture_pass(&f, 2 * 1000 * 1000);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(idle_flow_expires_and_a_busy_one_does_not)
+{
+	setup();
+	struct talk idle = talk_new(&f, 20), busy = talk_new(&f, 21);
+
+	talk_connect(&idle, 10);
+	talk_connect(&busy, 10);
+	for (unsigned i = 0; i < 61; i++) {
+		fixture_pass(&f, 1000 * 1000);
+		ck_assert(talk_mirror(&busy, SEG_ACK, 0).is_sent);
+	}
+	ck_assert_ptr_null(talk_flow(&idle));
+	ck_assert_int_eq(talk_client(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	ck_assert_int_eq(talk_mirror(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	ck_assert_int_eq(state_of(&busy), FLOW_ESTABLISHED);
+	fixture_pass(&f, 62 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(expired_flow_is_not_used_even_before_the_sweep)
+{
+	setup();
+	struct talk t = talk_new(&f, 22);
+
+	talk_connect(&t, 10);
+	f.now_us += 61 * 1000 * 1000ull;
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	check_all_over();
+	/* A SYN then begins anew. */
+	ck_assert(talk_connect(&t, 10));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(expiry_is_written_at_most_once_a_second)
+{
+	setup();
+	struct talk t = talk_new(&f, 23);
+
+	talk_connect(&t, 10);
+	const struct flow *flow = talk_flow(&t);
+	uint16_t sequence = flow->sequence;
+
+	for (unsigned i = 0; i < 99; i++) {
+		f.now_us += 10 * 1000;
+		talk_client(&t, SEG_ACK, 0);
+		talk_mirror(&t, SEG_ACK, 0);
+	}
+	ck_assert_uint_eq(flow->sequence, sequence);
+	f.now_us += 20 * 1000;
+	talk_client(&t, SEG_ACK, 0);
+	ck_assert_uint_eq(flow->sequence, (uint16_t)(sequence + 2));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(half_open_flows_cannot_push_out_established_ones)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 200, .max_half_open = 50});
+	struct talk old[100];
+
+	for (unsigned i = 0; i < 100; i++) {
+		old[i] = talk_new(&f, 1000 + i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	for (unsigned i = 0; i < 5000; i++) {
+		struct talk flood = talk_new(&f, 5000 + i);
+		struct fixture_result r = talk_client(&flood, SEG_SYN, 0);
+
+		ck_assert_int_eq(r.is_sent, i < 50);
+		if (!r.is_sent)
+			ck_assert_int_eq(r.reason, KARMALB_COUNTER_DROP_HALF_OPEN_FULL);
+		/* Half of them get a SYN-ACK, which does not free the budget. */
+		if (r.is_sent && i % 2 == 0)
+			ck_assert(talk_mirror(&flood, SEG_SYN | SEG_ACK, 0).is_sent);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		ck_assert(talk_client(&old[i], SEG_ACK, 10).is_sent);
+		ck_assert(talk_mirror(&old[i], SEG_ACK, 10).is_sent);
+	}
+	fixture_pass(&f, 20 * 1000 * 1000ull);
+	struct talk late = talk_new(&f, 1);
+
+	ck_assert(talk_connect(&late, 10));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(full_table_refuses_the_new_and_keeps_the_old)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 64, .max_half_open = 64});
+	struct talk old[64];
+
+	for (unsigned i = 0; i < 64; i++) {
+		old[i] = talk_new(&f, i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	struct talk late = talk_new(&f, 100), again;
+
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	/* Not even a replacement: what there is stays as it is. */
+	talk_client(&old[0], SEG_ACK | SEG_FIN, 0);
+	again = old[0];
+	again.client_seq += 100000;
+	ck_assert_int_eq(
+		talk_client(&again, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	ck_assert(talk_mirror(&old[0], SEG_ACK, 100).is_sent);
+	for (unsigned i = 1; i < 64; i++)
+		ck_assert(talk_client(&old[i], SEG_ACK, 1).is_sent);
+	fixture_pass(&f, 65 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(port_rests_until_its_time_is_over)
+{
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 1,
+				 .n_sources = 1,
+				 .n_workers = 64,
+				 .max_flows = 200000,
+				 .max_half_open = 6400});
+	unsigned slice = f.flows.n_ports;
+
+	/* Every port of the slice used once, the mirror closing first. */
+	for (unsigned i = 0; i < slice; i++) {
+		struct talk t = talk_new(&f, i);
+
+		ck_assert(talk_connect(&t, 1));
+		talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+		talk_client(&t, SEG_ACK | SEG_FIN, 0);
+		talk_mirror(&t, SEG_ACK, 0);
+	}
+	struct talk late = talk_new(&f, slice);
+	struct talk retry = late;
+
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_NO_SOURCE_PORT);
+	fixture_pass(&f, 59 * 1000 * 1000ull);
+	late = retry;
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_NO_SOURCE_PORT);
+	fixture_pass(&f, 3 * 1000 * 1000ull);
+	ck_assert(talk_connect(&retry, 1));
+	fixture_fini(&f);
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *tests[] = {handshake_establishes_and_times_the_connect,
+		packets_and_bytes_are_counted_per_direction, client_closing_first_rests_a_second,
+		mirror_closing_first_rests_a_minute, simultaneous_close_rests_a_minute,
+		last_packets_of_a_close_still_pass, reset_ends_a_flow_from_either_side,
+		reset_out_of_window_passes_but_changes_nothing,
+		repeated_syn_stays_on_its_flow_and_gives_no_connect_time,
+		connect_timeout_is_counted_once_and_the_next_syn_goes_on,
+		connect_timeout_is_noticed_even_before_the_tick,
+		refused_connect_is_a_failure_and_reaches_the_client, forged_refusal_is_no_failure,
+		challenge_acknowledgement_does_not_end_the_connect,
+		new_syn_on_a_resting_flow_replaces_it_in_that_packet,
+		new_syn_on_a_closing_flow_ends_and_replaces_it,
+		syn_of_another_number_on_a_half_open_flow_replaces_it,
+		syn_on_an_established_flow_is_the_mirrors_to_judge,
+		acknowledgement_of_a_forged_client_does_not_establish,
+		idle_flow_expires_and_a_busy_one_does_not,
+		expired_flow_is_not_used_even_before_the_sweep,
+		expiry_is_written_at_most_once_a_second,
+		half_open_flows_cannot_push_out_established_ones,
+		full_table_refuses_the_new_and_keeps_the_old, port_rests_until_its_time_is_over,
+		NULL};
+
+	return suite_run("tcp", tests);
+}
