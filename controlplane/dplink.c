@@ -126,7 +126,7 @@ dplink_memory(const struct dplink *link)
 
 /* ---- the link's life ---- */
 
-/* Every trouble ends here: the socket goes, the next attempt is due, and it is said once. */
+/* Every trouble ends here: it is said once, the socket goes, the next attempt is due. */
 static void
 close_link(struct dplink *link, const char *why)
 {
@@ -135,13 +135,13 @@ close_link(struct dplink *link, const char *why)
 	char sentence[KARMALB_SENTENCE_MAX]; /* 'why' may lie in what we are about to free */
 
 	snprintf(sentence, sizeof(sentence), "%s", why);
-	drop_socket(link);
-	event_add(link->retry, &wait);
-	link->retry_us = 2 * link->retry_us < RETRY_MAX_US ? 2 * link->retry_us : RETRY_MAX_US;
 	if (strcmp(link->complaint, sentence) != 0) {
 		memcpy(link->complaint, sentence, sizeof(sentence));
 		log_warning("data plane at %s: %s", link->address.sun_path, sentence);
 	}
+	drop_socket(link);
+	event_add(link->retry, &wait);
+	link->retry_us = 2 * link->retry_us < RETRY_MAX_US ? 2 * link->retry_us : RETRY_MAX_US;
 	link->events->closed(link->arg, sentence);
 }
 
