@@ -16,25 +16,43 @@
 /* steer.bpf.o has five maps, guard.bpf.o as many. */
 #define BPF_OBJECT_MAPS_MAX 16
 
+static const char *other_folder; /* NULL: beside the running program */
+
+void
+bpf_object_look_in(const char *folder)
+{
+	other_folder = folder;
+}
+
+/* "dataplane" beside the running program. */
+static void
+folder_beside_us(char folder[PATH_MAX])
+{
+	static const char name[] = "/dataplane";
+	ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - sizeof(name));
+
+	folder[size > 0 ? size : 0] = '\0';
+	char *slash = strrchr(folder, '/');
+
+	strcpy(slash != NULL ? slash : folder, name);
+}
+
 int
 bpf_object_path(const char *name, char path[PATH_MAX], struct err *err)
 {
-	char self[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char folder[PATH_MAX];
 
-	self[size > 0 ? size : 0] = '\0';
-	char *slash = strrchr(self, '/');
-
-	if (slash != NULL)
-		*slash = '\0';
-	if (snprintf(path, PATH_MAX, "%s/dataplane/%s", self, name) < PATH_MAX &&
-		access(path, R_OK) == 0)
+	if (other_folder != NULL)
+		snprintf(folder, sizeof(folder), "%s", other_folder);
+	else
+		folder_beside_us(folder);
+	if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX && access(path, R_OK) == 0)
 		return 0;
 	snprintf(path, PATH_MAX, "%s/%s", KARMALB_BPF_DIR, name);
 	if (access(path, R_OK) == 0)
 		return 0;
-	return err_set(err, -ENOENT, "BPF object %s is neither in %.80s/dataplane nor in %s", name,
-		self, KARMALB_BPF_DIR);
+	return err_set(err, -ENOENT, "BPF object %s is neither in %.80s nor in %s", name, folder,
+		KARMALB_BPF_DIR);
 }
 
 static char kernel_words[KARMALB_SENTENCE_MAX];

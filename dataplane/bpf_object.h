@@ -23,6 +23,10 @@ struct bpf_prog_info;
 int
 bpf_object_path(const char *name, char path[PATH_MAX], struct err *err);
 
+/* Another folder instead of the one beside the running program ('folder' is kept by the caller). */
+void
+bpf_object_look_in(const char *folder);
+
 /*
  * Has libbpf and libxdp report to us, not to stderr: warnings are logged as debug, for whoever
  * called can say it better, with bpf_object_kernel_words().

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include <karmalb/clock.h>
@@ -58,12 +59,18 @@ tell_neighbour(
 static void
 on_neighbour(struct next_hops *n, const struct neighbour *neighbour, bool is_deleted)
 {
+	struct neighbour now = *neighbour;
+
 	if (ports_find(n->ports, neighbour->ifindex) < 0)
 		return;
+	/* An entry that somebody deletes is reported as failed first: see whether it still is. */
+	if ((neighbour->state & NUD_FAILED) != 0 &&
+		neighbour_read(&n->requests, neighbour->ifindex, &neighbour->address, &now) == 0)
+		is_deleted |= now.state == 0;
 	for (unsigned i = 0; i < n->n_hops; i++)
-		tell_neighbour(n, &n->hops[i], neighbour, is_deleted);
+		tell_neighbour(n, &n->hops[i], &now, is_deleted);
 	for (unsigned i = 0; i < n->ports->n; i++)
-		tell_neighbour(n, &n->gateways[i], neighbour, is_deleted);
+		tell_neighbour(n, &n->gateways[i], &now, is_deleted);
 }
 
 static bool

@@ -30,33 +30,41 @@ owner_address(unsigned ifindex, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size);
 }
 
-/* The process that owns the interface; 0: nobody. */
-static pid_t
-owner_pid(unsigned ifindex)
+/* Whether somebody owns the interface, and who: '*pid' is 0 where the owner cannot be asked. */
+static bool
+is_owned(unsigned ifindex, pid_t *pid)
 {
 	struct sockaddr_un address;
 	socklen_t size = owner_address(ifindex, &address);
 	struct ucred peer = {0};
 	socklen_t peer_size = sizeof(peer);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int error = fd < 0                                                ? errno
+		    : connect(fd, (struct sockaddr *)&address, size) == 0 ? 0
+									  : errno;
 
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0)
+	if (error == 0)
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size);
 	if (fd >= 0)
 		close(fd);
-	return peer.pid;
+	*pid = peer.pid;
+	/* Nobody is ever accepted, so the queue of those who ask may be full. */
+	return error == 0 || error == EAGAIN;
 }
 
 static int
 refuse_owner(unsigned ifindex, struct err *err)
 {
-	char name[IF_NAMESIZE] = "?";
+	char name[IF_NAMESIZE] = "?", owner[32] = "";
+	pid_t pid;
 
 	if_indextoname(ifindex, name);
+	if (is_owned(ifindex, &pid) && pid != 0)
+		snprintf(owner, sizeof(owner), " (pid %d)", (int)pid);
 	return err_set(err, -EBUSY,
-		"interface %s belongs to another karmalb-dataplane (pid %d); stop it first, or use "
+		"interface %s belongs to another karmalb-dataplane%s; stop it first, or use "
 		"another interface",
-		name, (int)owner_pid(ifindex));
+		name, owner);
 }
 
 /*
@@ -96,8 +104,9 @@ int
 steer_check(unsigned ifindex, struct err *err)
 {
 	struct bpf_xdp_query_opts found;
+	pid_t pid;
 
-	return owner_pid(ifindex) != 0 ? refuse_owner(ifindex, err)
+	return is_owned(ifindex, &pid) ? refuse_owner(ifindex, err)
 				       : attached_program(ifindex, &found, err);
 }
 
@@ -112,9 +121,9 @@ steer_own(struct steer *steer, unsigned ifindex, struct err *err)
 	steer->owner = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (steer->owner < 0)
 		return err_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-	/* Listening is for owner_pid() of others; nobody is ever accepted. */
+	/* Listening is for is_owned() of others. */
 	if (bind(steer->owner, (struct sockaddr *)&address, size) != 0 ||
-		listen(steer->owner, 1) != 0) {
+		listen(steer->owner, SOMAXCONN) != 0) {
 		int error = errno == EADDRINUSE
 				    ? refuse_owner(ifindex, err)
 				    : err_set(err, -errno, "cannot own interface %u: %s", ifindex,

@@ -3,14 +3,18 @@
 #include "kernel.h"
 
 #include <arpa/inet.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
+
+#include "bpf_object.h"
 
 struct loaded steer, guard;
 
@@ -150,6 +154,9 @@ kernel_main(int argc, char **argv, Suite *suite)
 		printf("needs root\n");
 		return 77;
 	}
+	char *folder = strdup(argv[2]);
+
+	bpf_object_look_in(dirname(folder));
 	if (!load(argv[1], STEER_PROGRAM, &steer) || !load(argv[2], GUARD_PROGRAM, &guard))
 		return EXIT_FAILURE;
 	SRunner *runner = srunner_create(suite);
@@ -158,5 +165,6 @@ kernel_main(int argc, char **argv, Suite *suite)
 	int n_failed = srunner_ntests_failed(runner);
 
 	srunner_free(runner);
+	free(folder);
 	return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
