@@ -11,6 +11,7 @@
 #include "config.h"
 #include "config_errors.h"
 #include "config_reader.h"
+#include "units.h"
 
 /* The line of something in the file, by libconfig's path: "services.[1].mirrors.[0]". */
 static unsigned
@@ -221,6 +222,23 @@ check_mirrors(struct config_reader *r, unsigned i_service)
 	}
 }
 
+static void
+check_metrics(struct config_reader *r)
+{
+	const char *metrics = r->config->controlplane.metrics;
+	struct karmalb_address address;
+	struct err err;
+	uint16_t port = 0;
+
+	if (metrics[0] == '\0')
+		return;
+	if (units_parse_host(metrics, &address, &port, &err) == 0 && port == 0)
+		err_set(&err, "expected a port as well, such as \"%s:9464\"", metrics);
+	if (port == 0)
+		complain(r, line_at(r, "controlplane.metrics"), "metrics = \"%s\": %s", metrics,
+			err.sentence);
+}
+
 /* What must fit into one snapshot of the data plane. */
 static void
 check_totals(struct config_reader *r)
@@ -252,6 +270,7 @@ config_reader_check(struct config_reader *r)
 	check_workers(r);
 	check_ports(r);
 	check_sources(r);
+	check_metrics(r);
 	check_totals(r);
 	for (unsigned i = 0; i < c->n_services; i++) {
 		for (unsigned j = 0; j < i; j++) {

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "err.h"
 #include "log.h"
+#include "metrics.h"
 #include "options.h"
 
 /* Everything that lives as long as the program runs. */
@@ -18,6 +19,7 @@ struct program {
 	struct event_base *base;
 	struct event *on_sigterm, *on_sigint;
 	struct balance *balance;
+	struct metrics *metrics; /* NULL: off */
 };
 
 static void
@@ -58,6 +60,7 @@ watch_signal(struct program *p, int number)
 static void
 program_fini(struct program *p)
 {
+	metrics_close(p->metrics);
 	balance_free(p->balance);
 	if (p->on_sigint != NULL)
 		event_free(p->on_sigint);
@@ -66,6 +69,22 @@ program_fini(struct program *p)
 	if (p->base != NULL)
 		event_base_free(p->base);
 	config_free(p->config);
+}
+
+/* A balancer without metrics balances; one that does not start over them does not. */
+static void
+open_metrics(struct program *p)
+{
+	const char *address = p->config->controlplane.metrics;
+	struct err err;
+
+	if (address[0] == '\0')
+		return;
+	p->metrics = metrics_open(p->base, p->balance, address, &err);
+	if (p->metrics == NULL)
+		log_error("metrics are off: %s", err.sentence);
+	else
+		log_info("metrics at http://%s/metrics", address);
 }
 
 /* On failure the reason is logged and what was made is left for program_fini(). */
@@ -88,6 +107,7 @@ program_init(struct program *p, const struct options *options)
 	p->balance = balance_create(p->base, p->config, options->run_dir);
 	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL)
 		goto no_memory;
+	open_metrics(p);
 	return 0;
 no_memory:
 	log_error("out of memory at start");

@@ -80,7 +80,8 @@ const struct setting settings[] = {
 		.help = "What this balancer is called"},
 	{IN_CONTROLPLANE(NAME, control_group), .default_text = "karmalb",
 		.help = "Group whose members may read with karmactl"},
-	{HEAD("metrics", CONTROLPLANE, LATER)},
+	{IN_CONTROLPLANE(TEXT, metrics), .default_text = "127.0.0.1:9464", .zero = "off",
+		.help = "Address and port where Prometheus finds /metrics"},
 
 	{IN_SERVICE_ONLY(NAME, "name"), .offset = offsetof(struct config_service, name),
 		.help = "What to call it"},

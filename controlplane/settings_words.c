@@ -152,6 +152,7 @@ setting_expected(const struct setting *s, char *text, size_t size)
 			KARMALB_NAME_MAX - 1);
 	}
 	if (s->zero != NULL)
-		append(text, size, ", or %s (%s)", s->type == SETTING_NAME ? "\"\"" : "0", s->zero);
+		append(text, size, ", or %s (%s)",
+			s->type == SETTING_NAME || s->type == SETTING_TEXT ? "\"\"" : "0", s->zero);
 	return text;
 }

@@ -7,6 +7,12 @@
 
 const unsigned status_report_periods[STATUS_REPORTS] = {1, 5, 15};
 
+uint64_t
+status_histogram_edge_us(unsigned bucket)
+{
+	return UINT64_C(64) << bucket;
+}
+
 void
 status_free(struct status *status)
 {

@@ -33,6 +33,27 @@ struct status_karma {
 	double share_after;
 };
 
+/*
+ * Latencies in coarse buckets: bucket 0 up to 64 us, each further one up to twice that, the last
+ * without an end.
+ */
+#define STATUS_HISTOGRAM_EDGES 18
+struct status_histogram {
+	uint64_t sum_us;
+	uint64_t buckets[STATUS_HISTOGRAM_EDGES + 1]; /* not cumulative */
+};
+
+/* The upper edge of a bucket but the last: 64 us .. 8.4 s.  Pure. */
+uint64_t
+status_histogram_edge_us(unsigned bucket);
+
+/* Packets of a mirror and their latencies. */
+struct status_traffic {
+	uint64_t to_mirror_packets, to_mirror_bytes;
+	uint64_t to_client_packets, to_client_bytes;
+	struct status_histogram connect, query;
+};
+
 struct status_mirror {
 	char name[KARMALB_NAME_MAX];
 	struct karmalb_endpoint address; /* behind the service's first listen */
@@ -58,6 +79,7 @@ struct status_mirror {
 	uint64_t n_waiting;    /* queries without answer now */
 	struct status_karma karma;
 	struct karma_counts life;
+	struct status_traffic traffic;
 	struct karma_counts reports[STATUS_REPORTS];
 	char why[KARMALB_SENTENCE_MAX]; /* why it has this share */
 };

@@ -143,6 +143,32 @@ copy_answers(struct status_mirror *to, const struct model_service *s, const stru
 	to->answer_p99_us = karma_quantile_us(b, 0.99);
 }
 
+/* Edges of the coarse buckets are edges of the fine ones, so nothing is torn apart. */
+static void
+add_histogram(struct status_histogram *to, const struct karmalb_latency *from)
+{
+	unsigned bucket = 0;
+
+	to->sum_us += from->sum_us;
+	for (unsigned i = 0; i < KARMALB_HISTOGRAM_BUCKETS; i++) {
+		while (bucket < STATUS_HISTOGRAM_EDGES &&
+			karmalb_histogram_edge_us(i) >= status_histogram_edge_us(bucket))
+			bucket++;
+		to->buckets[bucket] += from->histogram[i];
+	}
+}
+
+static void
+add_traffic(struct status_traffic *to, const struct karmalb_slot_totals *from)
+{
+	to->to_mirror_packets += from->to_mirror_packets;
+	to->to_mirror_bytes += from->to_mirror_bytes;
+	to->to_client_packets += from->to_client_packets;
+	to->to_client_bytes += from->to_client_bytes;
+	add_histogram(&to->connect, &from->connect);
+	add_histogram(&to->query, &from->query);
+}
+
 static void
 copy_slots(struct status_mirror *to, const struct model_service *s, const struct model_mirror *m)
 {
@@ -151,6 +177,7 @@ copy_slots(struct status_mirror *to, const struct model_service *s, const struct
 		const struct model_slot *slot = &m->slots[i];
 
 		karma_add_life(&to->life, &slot->totals);
+		add_traffic(&to->traffic, &slot->totals);
 		to->n_open += slot->totals.opened - slot->totals.closed;
 		to->n_waiting += slot->totals.n_waiting;
 		if (slot->next_hop == KARMALB_NEXT_HOP_FAILED)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An evhttp with one page.  Knows no metric. */
+#include "metrics.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "balance.h"
+#include "err.h"
+#include "render_prometheus.h"
+#include "status.h"
+#include "units.h"
+
+#define HEADERS_SIZE_MAX 8192
+#define BODY_SIZE_MAX    1024 /* none is expected */
+
+struct metrics {
+	const struct balance *balance;
+	struct evhttp *http;
+};
+
+static void
+on_request(struct evhttp_request *request, void *arg);
+static void
+send_metrics(struct evhttp_request *request, const struct status *status);
+static void
+send_sentence(struct evhttp_request *request, int code, const char *sentence);
+
+static int
+bind_to(struct metrics *m, const char *address, struct err *err)
+{
+	char host[UNITS_TEXT_MAX];
+	struct karmalb_address parsed;
+	uint16_t port;
+
+	if (units_parse_host(address, &parsed, &port, err) < 0)
+		return -EINVAL;
+	units_format_address(&parsed, host, sizeof(host));
+	errno = 0;
+	if (evhttp_bind_socket(m->http, host, port) < 0)
+		return err_set(err, "cannot listen on %s: %s", address,
+			errno != 0 ? strerror(errno) : "the address is not ours");
+	return 0;
+}
+
+struct metrics *
+metrics_open(struct event_base *base, const struct balance *balance, const char *address,
+	struct err *err)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (m == NULL || (m->http = evhttp_new(base)) == NULL) {
+		err_set(err, "out of memory");
+		free(m);
+		return NULL;
+	}
+	m->balance = balance;
+	if (bind_to(m, address, err) < 0) {
+		metrics_close(m);
+		return NULL;
+	}
+	/* All methods come to on_request(), which answers with a sentence. */
+	evhttp_set_allowed_methods(m->http, UINT16_MAX);
+	evhttp_set_max_headers_size(m->http, HEADERS_SIZE_MAX);
+	evhttp_set_max_body_size(m->http, BODY_SIZE_MAX);
+	evhttp_set_timeout(m->http, METRICS_TIMEOUT_S);
+	evhttp_set_gencb(m->http, on_request, m);
+	return m;
+}
+
+void
+metrics_close(struct metrics *m)
+{
+	if (m == NULL)
+		return;
+	evhttp_free(m->http);
+	free(m);
+}
+
+static void
+on_request(struct evhttp_request *request, void *arg)
+{
+	const struct metrics *m = arg;
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+	enum evhttp_cmd_type method = evhttp_request_get_command(request);
+	struct status *status;
+
+	if (path == NULL || strcmp(path, "/metrics") != 0) {
+		send_sentence(request, HTTP_NOTFOUND, "there is only /metrics here");
+		return;
+	}
+	if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
+		evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", "GET, HEAD");
+		send_sentence(request, HTTP_BADMETHOD, "/metrics is there to be read: GET it");
+		return;
+	}
+	status = balance_status(m->balance);
+	if (status == NULL)
+		send_sentence(request, HTTP_SERVUNAVAIL, "out of memory");
+	else
+		send_metrics(request, status);
+	status_free(status);
+}
+
+/* evbuffer's way to give memory back. */
+static void
+free_text(const void *text, size_t size, void *arg)
+{
+	(void)text;
+	(void)size;
+	free(arg);
+}
+
+static void
+send_metrics(struct evhttp_request *request, const struct status *status)
+{
+	struct evbuffer *body = evbuffer_new();
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out != NULL) {
+		render_prometheus(out, status);
+		if (fclose(out) != 0)
+			size = 0;
+	}
+	if (body == NULL || size == 0 ||
+		evbuffer_add_reference(body, text, size, free_text, text) < 0) {
+		free(text);
+		send_sentence(request, HTTP_SERVUNAVAIL, "out of memory");
+	} else {
+		evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
+			RENDER_PROMETHEUS_CONTENT_TYPE);
+		evhttp_send_reply(request, HTTP_OK, "OK", body);
+	}
+	if (body != NULL)
+		evbuffer_free(body);
+}
+
+static void
+send_sentence(struct evhttp_request *request, int code, const char *sentence)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	if (body != NULL)
+		evbuffer_add_printf(body, "%s\n", sentence);
+	evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
+		"text/plain; charset=utf-8");
+	evhttp_send_reply(request, code, NULL, body);
+	if (body != NULL)
+		evbuffer_free(body);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * GET /metrics over HTTP/1.1 for Prometheus: each answer is made from one copy of the status.
+ * Whoever reaches the address may read, hence the default is the loopback address.  Nothing but
+ * /metrics is served.  Loop's thread only, and never blocks it; a client that is slow is dropped.
+ */
+#pragma once
+
+struct balance;
+struct err;
+struct event_base;
+struct metrics;
+
+#define METRICS_TIMEOUT_S 10
+
+/* 'address' is "127.0.0.1:9464" as config.h checked it.  'balance' must live as long.  Returns NULL
+ * with a sentence when nothing can listen there. */
+struct metrics *
+metrics_open(struct event_base *base, const struct balance *balance, const char *address,
+	struct err *err);
+
+/* Takes NULL. */
+void
+metrics_close(struct metrics *m);
