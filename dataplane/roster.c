@@ -92,6 +92,9 @@ log_next_hop(struct roster *r, unsigned slot, uint8_t now_state, uint64_t now_us
 	struct err why = {0};
 	unsigned n_left_out;
 
+	/* That a mirror's neighbour answers at last is news, that it does at first is not. */
+	if (e->next_hop == KARMALB_NEXT_HOP_UNKNOWN && now_state == KARMALB_NEXT_HOP_RESOLVED)
+		return;
 	if (!log_limit_allows(&r->limit, now_us, &n_left_out))
 		return;
 	if (n_left_out > 0)
@@ -272,6 +275,8 @@ end_life(struct roster *r, unsigned slot)
 	struct instance *inst = r->instance;
 
 	slot_release(inst->memory.header->slots, slot);
+	/* Counters and totals go together, or the totals of nobody would fall. */
+	totals_reset(inst->totals, (uint16_t)slot);
 	for (unsigned w = 0; w < inst->n_workers; w++)
 		worker_forget_slot(&inst->workers[w], (uint16_t)slot);
 	r->entries[slot] = (struct roster_entry){0};
