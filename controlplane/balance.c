@@ -388,6 +388,14 @@ balance_forget(struct balance *b, const void *arg)
 	pending_forget(&b->pending, arg);
 }
 
+bool
+balance_is_in_force(const struct balance *b)
+{
+	const struct model_dataplane *d = &b->model->dataplane;
+
+	return d->is_synced && b->sent != NULL && d->epoch_in_force == d->epoch_sent;
+}
+
 struct status *
 balance_status(const struct balance *b)
 {

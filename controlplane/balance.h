@@ -30,6 +30,10 @@ balance_create(struct event_base *base, const struct config *config, const char 
 void
 balance_free(struct balance *b);
 
+/* The data plane has what we want it to have. */
+bool
+balance_is_in_force(const struct balance *b);
+
 /* What renderers need, see status.h; the caller frees it.  NULL when out of memory. */
 struct status *
 balance_status(const struct balance *b);

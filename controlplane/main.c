@@ -6,12 +6,17 @@
 
 #include <event2/event.h>
 
+#include <karmalb/clock.h>
+
 #include "balance.h"
 #include "config.h"
 #include "err.h"
 #include "log.h"
 #include "metrics.h"
 #include "options.h"
+
+/* How long at start to wait for a data plane before anybody may ask us about it. */
+#define START_WAIT_US (300 * KARMALB_MILLISECOND)
 
 /* Everything that lives as long as the program runs. */
 struct program {
@@ -20,6 +25,7 @@ struct program {
 	struct event *on_sigterm, *on_sigint;
 	struct balance *balance;
 	struct metrics *metrics; /* NULL: off */
+	bool is_ending;
 };
 
 static void
@@ -29,6 +35,7 @@ on_signal(evutil_socket_t number, short what, void *arg)
 
 	(void)what;
 	log_info("ending on signal %d; the data plane goes on", (int)number);
+	p->is_ending = true;
 	event_base_loopbreak(p->base);
 }
 
@@ -114,13 +121,26 @@ no_memory:
 	return -1;
 }
 
+/* A new control plane begins from the shares in force.  Whoever asks first is to see those, not
+ * what we believed before we knew. */
+static void
+wait_for_dataplane(struct program *p)
+{
+	uint64_t end_us = karmalb_now_us() + START_WAIT_US;
+
+	while (!p->is_ending && !balance_is_in_force(p->balance) && karmalb_now_us() < end_us)
+		event_base_loop(p->base, EVLOOP_ONCE); /* dplink wakes it at least once a second */
+}
+
 static int
 run(const struct options *options)
 {
 	struct program p = {0};
 	int error = program_init(&p, options);
 
-	if (error == 0) {
+	if (error == 0)
+		wait_for_dataplane(&p);
+	if (error == 0 && !p.is_ending) {
 		log_info("karmalb-controlplane " KARMALB_VERSION " runs %u service%s of %s",
 			p.config->n_services, p.config->n_services == 1 ? "" : "s",
 			options->config_path);
