@@ -94,6 +94,17 @@ open_metrics(struct program *p)
 		log_info("metrics at http://%s/metrics", address);
 }
 
+/* A new control plane begins from the shares in force.  Whoever asks first is to see those, not
+ * what we believed before we knew. */
+static void
+wait_for_dataplane(struct program *p)
+{
+	uint64_t end_us = karmalb_now_us() + START_WAIT_US;
+
+	while (!p->is_ending && !balance_is_in_force(p->balance) && karmalb_now_us() < end_us)
+		event_base_loop(p->base, EVLOOP_ONCE); /* dplink wakes it at least once a second */
+}
+
 /* On failure the reason is logged and what was made is left for program_fini(). */
 static int
 program_init(struct program *p, const struct options *options)
@@ -114,22 +125,12 @@ program_init(struct program *p, const struct options *options)
 	p->balance = balance_create(p->base, p->config, options->run_dir);
 	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL)
 		goto no_memory;
+	wait_for_dataplane(p);
 	open_metrics(p);
 	return 0;
 no_memory:
 	log_error("out of memory at start");
 	return -1;
-}
-
-/* A new control plane begins from the shares in force.  Whoever asks first is to see those, not
- * what we believed before we knew. */
-static void
-wait_for_dataplane(struct program *p)
-{
-	uint64_t end_us = karmalb_now_us() + START_WAIT_US;
-
-	while (!p->is_ending && !balance_is_in_force(p->balance) && karmalb_now_us() < end_us)
-		event_base_loop(p->base, EVLOOP_ONCE); /* dplink wakes it at least once a second */
 }
 
 static int
@@ -138,8 +139,6 @@ run(const struct options *options)
 	struct program p = {0};
 	int error = program_init(&p, options);
 
-	if (error == 0)
-		wait_for_dataplane(&p);
 	if (error == 0 && !p.is_ending) {
 		log_info("karmalb-controlplane " KARMALB_VERSION " runs %u service%s of %s",
 			p.config->n_services, p.config->n_services == 1 ? "" : "s",
