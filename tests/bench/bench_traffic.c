@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <karmalb/clock.h>
 
@@ -53,6 +54,8 @@ struct bench_traffic {
 	uint32_t chosen[BATCH]; /* ends that the frames belong to */
 	uint32_t n_flows, n_lives;
 	uint64_t now_us, tick_us, random, n_samples;
+	uint64_t cycles, n_timed; /* of batches that nobody interrupted */
+	uint64_t n_batches, n_disturbed;
 	uint32_t payload_sum[2]; /* of a query's and an answer's bytes */
 };
 
@@ -232,10 +235,21 @@ write_frame(struct bench_traffic *t, unsigned i, const struct end *end, bool is_
 	t->packets[i].port_in = is_client ? 0 : 1;
 }
 
+/* How often somebody else was given this thread's processor. */
+static long
+count_preemptions(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
 /* The timed part: a worker's bursts, and its ticks when they are due. */
-static uint64_t
+static void
 run_batch(struct bench_traffic *t, unsigned n)
 {
+	long preemptions = count_preemptions();
 	uint64_t begin = bench_cycles();
 
 	for (unsigned i = 0; i < n; i += PIPELINE_BURST_MAX) {
@@ -251,7 +265,15 @@ run_batch(struct bench_traffic *t, unsigned n)
 			t->pipeline.n_samples = 0;
 		}
 	}
-	return bench_cycles() - begin;
+	uint64_t end = bench_cycles();
+
+	t->n_batches++;
+	if (count_preemptions() != preemptions) {
+		t->n_disturbed++;
+		return;
+	}
+	t->cycles += end - begin;
+	t->n_timed += n;
 }
 
 /* Says which drop it was that must not be. */
@@ -375,19 +397,17 @@ step(struct bench_traffic *t, unsigned i, struct end *end, uint8_t phase)
 }
 
 /* One phase of ends [first, first + n), timed. */
-static uint64_t
+static void
 step_all(struct bench_traffic *t, uint32_t first, unsigned n, uint8_t phase)
 {
 	for (unsigned i = 0; i < n; i++) {
 		t->chosen[i] = first + i;
 		step(t, i, &t->ends[first + i], phase);
 	}
-	uint64_t cycles = run_batch(t, n);
-
+	run_batch(t, n);
 	check_batch(t, n);
 	for (unsigned i = 0; i < n && phase == PHASE_SYN; i++)
 		learn_mirror(t, i, &t->ends[first + i]);
-	return cycles;
 }
 
 /* In random order, so that neighbours in the list are strangers in memory. */
@@ -441,6 +461,12 @@ bench_traffic_pages(const struct bench_traffic *t)
 	return t->memory.is_huge ? "huge pages" : "plain memory";
 }
 
+double
+bench_traffic_disturbed(const struct bench_traffic *t)
+{
+	return (double)t->n_disturbed / (double)t->n_batches;
+}
+
 static uint64_t
 count_forwarded(const struct bench_traffic *t)
 {
@@ -451,11 +477,27 @@ count_forwarded(const struct bench_traffic *t)
 	return sum;
 }
 
+static void
+begin_timing(struct bench_traffic *t)
+{
+	t->cycles = 0;
+	t->n_timed = 0;
+}
+
+static double
+cycles_per_packet(const struct bench_traffic *t)
+{
+	if (t->n_timed == 0)
+		die("no batch ran undisturbed: this machine is too busy");
+	return (double)t->cycles / (double)t->n_timed;
+}
+
 double
 bench_established(struct bench_traffic *t, uint64_t n_packets)
 {
-	uint64_t cycles = 0, n_done = 0, before = count_forwarded(t), samples = t->n_samples;
+	uint64_t n_done = 0, before = count_forwarded(t), samples = t->n_samples;
 
+	begin_timing(t);
 	while (n_done < n_packets) {
 		for (unsigned i = 0; i < BATCH; i++) {
 			struct end *end;
@@ -465,13 +507,15 @@ bench_established(struct bench_traffic *t, uint64_t n_packets)
 			step(t, i, end, end->phase);
 			end->phase = (end->phase + 1) & 3;
 		}
-		cycles += run_batch(t, BATCH);
+		run_batch(t, BATCH);
 		check_batch(t, BATCH);
 		n_done += BATCH;
 	}
-	if (count_forwarded(t) - before != n_done || t->n_samples == samples)
+	if (count_forwarded(t) - before != n_done)
 		die("the counters do not agree");
-	return (double)cycles / (double)n_done;
+	if (n_packets > 8 * (uint64_t)t->n_flows && t->n_samples == samples)
+		die("no answer was timed");
+	return cycles_per_packet(t);
 }
 
 double
@@ -479,18 +523,18 @@ bench_lives(struct bench_traffic *t, uint64_t n_packets)
 {
 	static const uint8_t life[BENCH_LIFE_PACKETS] = {
 		PHASE_SYN, PHASE_SYN_ACK, 0, 2, PHASE_FIN, PHASE_MIRROR_FIN, PHASE_LAST};
-	uint64_t cycles = 0, n_done = 0,
-		 closed = t->pipeline.counters[KARMALB_COUNTER_FLOWS_CLOSED];
+	const uint64_t *closed = &t->pipeline.counters[KARMALB_COUNTER_FLOWS_CLOSED];
+	uint64_t n_done = 0, before = *closed;
 
+	begin_timing(t);
 	while (n_done < n_packets) {
 		for (unsigned i = 0; i < BATCH; i++)
 			new_end(&t->ends[i], t->n_lives++ % 3000000000u);
 		for (unsigned i = 0; i < BENCH_LIFE_PACKETS; i++)
-			cycles += step_all(t, 0, BATCH, life[i]);
+			step_all(t, 0, BATCH, life[i]);
 		n_done += (uint64_t)BATCH * BENCH_LIFE_PACKETS;
 	}
-	closed = t->pipeline.counters[KARMALB_COUNTER_FLOWS_CLOSED] - closed;
-	if (closed != n_done / BENCH_LIFE_PACKETS)
+	if (*closed - before != n_done / BENCH_LIFE_PACKETS)
 		die("connections are left open");
-	return (double)cycles / (double)n_done;
+	return cycles_per_packet(t);
 }

@@ -23,6 +23,10 @@ bench_traffic_megabytes(const struct bench_traffic *traffic);
 const char *
 bench_traffic_pages(const struct bench_traffic *traffic);
 
+/* Part of the batches that do not count, as the thread lost its processor meanwhile. */
+double
+bench_traffic_disturbed(const struct bench_traffic *traffic);
+
 /* Cycles per packet over about 'n_packets' of established flows, resp. of whole connections. */
 double
 bench_established(struct bench_traffic *traffic, uint64_t n_packets);
