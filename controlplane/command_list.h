@@ -35,5 +35,5 @@
 	X(strategy, CHANGE, "STRATEGY service strategy",                                           \
 		"Short for SET SERVICE service ha_strategy = 'strategy'", "STRATEGY web random")   \
 	X(help, READ, "HELP [statement...]",                                                       \
-		"These lines; or all about the statements that begin with the given words",        \
+		"These lines; or all about the statements that have the given words",              \
 		"HELP SHOW MIRRORS")

@@ -6,40 +6,21 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "command_request.h"
 
 struct balance;
 struct commands;
+struct config;
 
-enum command_result {
-	COMMAND_DONE,
-	COMMAND_WRONG,   /* not understood, or names something that does not exist */
-	COMMAND_DENIED,  /* whoever asks may not change anything */
-	COMMAND_NOT_NOW, /* right, but out of our power at present */
-	COMMAND_N_RESULTS,
-};
-
-struct command_request {
-	const char *text; /* the statement, not terminated; not needed after the call */
-	size_t size;
-	bool is_json;    /* the answer's form; else text */
-	bool may_change; /* else statements that change something are denied */
-	uint32_t uid;    /* who asks, for the audit line */
-	/* Called exactly once, before or after commands_run() returns.  'body' is the answer or, in
-	 * the same form, the sentence that says what is wrong; valid during the call. */
-	void (*answer)(void *arg, enum command_result result, const char *body, size_t size);
-	void *arg;
-};
-
-/* 'balance' must live as long as statements are run.  Returns NULL when out of memory. */
+/* Both must live as long as statements are run: 'balance' to ask and to change, 'config' for what
+ * the file says.  Returns NULL when out of memory. */
 struct commands *
-commands_create(struct balance *balance);
+commands_create(struct balance *balance, const struct config *config);
 
-/* Call it after balance_free(), which answers whatever still waits for a change.  Takes NULL. */
+/* Call it after balance_free(), which answers whoever still waits for a change.  Takes NULL. */
 void
 commands_free(struct commands *c);
 
+/* 'commands' is the struct commands.  Answers 'request' now or later, once. */
 void
-commands_run(struct commands *c, const struct command_request *request);
+commands_run(void *commands, const struct command_request *request);

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-struct commands;
+struct command_request;
 struct control_socket;
 struct err;
 struct event_base;
@@ -22,16 +22,23 @@ struct event_base;
 #define CONTROL_SOCKET_TIMEOUT_S   30
 #define CONTROL_SOCKET_ADMIN_GROUP "karmalb-admin"
 
+struct control_options {
+	const char *run_dir;
+	const char *group; /* may connect, if there is such a group; empty: only the owner */
+	void (*run)(void *arg, const struct command_request *request); /* commands_run() */
+	void *arg;
+};
+
 /*
- * Serves 'run_dir'/control.sock, mode 0660, owned by 'group' if there is such a group (empty: root
- * only).  A socket that a killed control plane left behind is replaced.  Returns NULL with a
- * sentence if another control plane answers there, or the socket cannot be made.
+ * Serves 'run_dir'/control.sock, mode 0660.  A socket that a killed control plane left behind is
+ * replaced.  Returns NULL with a sentence if another control plane answers there, or the socket
+ * cannot be made.
  */
 struct control_socket *
-control_socket_open(struct event_base *base, struct commands *commands, const char *run_dir,
-	const char *group, struct err *err);
+control_socket_open(
+	struct event_base *base, const struct control_options *options, struct err *err);
 
-/* Removes the socket.  Call it last: after commands_free(), so that nobody is left waiting.  Takes
- * NULL. */
+/* Removes the socket.  Call it after balance_free(), so that no statement still waits for its
+ * answer.  Takes NULL. */
 void
 control_socket_close(struct control_socket *s);

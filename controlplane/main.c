@@ -9,7 +9,9 @@
 #include <karmalb/clock.h>
 
 #include "balance.h"
+#include "commands.h"
 #include "config.h"
+#include "control_socket.h"
 #include "err.h"
 #include "log.h"
 #include "metrics.h"
@@ -26,6 +28,8 @@ struct program {
 	struct balance *balance;
 	struct metrics *metrics; /* NULL: off */
 	bool is_ending;
+	struct commands *commands;
+	struct control_socket *control;
 };
 
 static void
@@ -64,11 +68,31 @@ watch_signal(struct program *p, int number)
 	return event;
 }
 
+/* Where people and programs ask: run_dir/control.sock. */
+static int
+open_control(struct program *p, const struct options *options)
+{
+	struct control_options control = {
+		.run_dir = options->run_dir,
+		.group = p->config->controlplane.control_group,
+		.run = commands_run,
+		.arg = p->commands,
+	};
+	struct err err;
+
+	p->control = control_socket_open(p->base, &control, &err);
+	if (p->control == NULL)
+		log_error("%s", err.sentence);
+	return p->control != NULL ? 0 : -1;
+}
+
 static void
 program_fini(struct program *p)
 {
 	metrics_close(p->metrics);
-	balance_free(p->balance);
+	balance_free(p->balance); /* answers who waits for a change, so before the socket goes */
+	control_socket_close(p->control);
+	commands_free(p->commands);
 	if (p->on_sigint != NULL)
 		event_free(p->on_sigint);
 	if (p->on_sigterm != NULL)
@@ -123,11 +147,13 @@ program_init(struct program *p, const struct options *options)
 	p->on_sigterm = watch_signal(p, SIGTERM);
 	p->on_sigint = watch_signal(p, SIGINT);
 	p->balance = balance_create(p->base, p->config, options->run_dir);
-	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL)
+	p->commands = commands_create(p->balance, p->config);
+	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL ||
+		p->commands == NULL)
 		goto no_memory;
 	wait_for_dataplane(p);
 	open_metrics(p);
-	return 0;
+	return open_control(p, options);
 no_memory:
 	log_error("out of memory at start");
 	return -1;

@@ -6,30 +6,41 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
-struct balance_outcome;
 struct pairs;
 struct status;
 struct status_service;
+
+/* How a change ended. */
+struct render_change {
+	const char *service, *setting;
+	const char *old_text, *new_text; /* equal: nothing changed */
+	const char *file_text;           /* what the configuration file says */
+	bool is_in_force;
+	double took_ms;
+	const char *sentence; /* when it comes into force, or why not */
+};
 
 /* A statement as HELP shows it. */
 struct render_command {
 	const char *syntax, *help, *example;
 };
 
-/* What an argument may be at present, for completion. */
-struct render_words {
+/* One of the words that an argument may be at present. */
+struct render_word {
 	const char *argument; /* "service" */
-	unsigned n_words;
-	const char *const *words;
+	const char *word;     /* "web" */
+	const char *help;     /* may be empty */
 };
 
 struct render_help {
-	unsigned n_commands, n_arguments;
+	bool is_full; /* a choice of statements, with examples and the words of their arguments */
+	unsigned n_commands, n_words;
 	const struct render_command *commands;
-	const struct render_words *arguments;
+	const struct render_word *words; /* those of one argument in a row */
 };
 
 struct render {
@@ -39,8 +50,35 @@ struct render {
 	void (*drops)(FILE *out, const struct status *status);
 	void (*pairs)(FILE *out, const struct pairs *pairs);
 	void (*help)(FILE *out, const struct render_help *help);
-	void (*change)(FILE *out, const struct balance_outcome *outcome);
+	void (*change)(FILE *out, const struct render_change *change);
 	void (*error)(FILE *out, const char *sentence);
 };
 
 extern const struct render render_text, render_json;
+
+/* What follows is shared by the forms. */
+
+/* Statements for eyes; needs nothing else of this header, so karmactl has it too. */
+void
+render_text_help(FILE *out, const struct render_help *help);
+
+/* A service's setting in its normal text, as SHOW and SET have it: "nodeads", "5s". */
+#define RENDER_SETTING_MAX 80
+const char *
+render_setting(const struct status_service *service, const char *name, char *text, size_t size);
+
+/* A reason for which packets were lost, over all workers or at one port. */
+struct render_drop {
+	const char *name, *help;
+	const char *port; /* NULL: counted by the workers, as counters[counter] */
+	unsigned counter;
+	uint64_t total;
+};
+
+/* The one number 'i'; false: there are no more. */
+bool
+render_drop_at(const struct status *status, unsigned i, struct render_drop *drop);
+
+/* "resolved", "unknown", "failed": enum karmalb_next_hop_state. */
+const char *
+render_next_hop(unsigned next_hop);

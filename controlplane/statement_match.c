@@ -124,7 +124,8 @@ walk(struct walk *w, const char *syntax, unsigned token)
 		expect(w->expected, item, token);
 		return false;
 	}
-	if (islower((unsigned char)item.text[0]) || item.text[0] == '\'')
+	if ((islower((unsigned char)item.text[0]) || item.text[0] == '\'') &&
+		w->n_arguments < STATEMENT_ARGUMENTS_MAX)
 		w->arguments[w->n_arguments++] = (struct statement_argument){item, token};
 	return walk(w, syntax + item.length, item_is_rest(item) ? w->st->n_tokens : token + 1);
 }
@@ -140,7 +141,7 @@ skip_optional(const char *syntax)
 		else if (*syntax == ']')
 			depth--;
 		syntax++;
-	} while (depth > 0);
+	} while (depth > 0 && *syntax != '\0');
 	return syntax;
 }
 

@@ -273,7 +273,7 @@ START_TEST(random_bytes_are_answered_with_a_printable_sentence)
 {
 	char text[300];
 
-	for (unsigned round = 0; round < 20000; round++) {
+	for (unsigned round = 0; round < 5000; round++) {
 		size_t size = random_below(sizeof(text));
 
 		for (size_t i = 0; i < size; i++)
@@ -290,7 +290,7 @@ START_TEST(random_mixes_of_real_words_are_taken_or_answered)
 		"\n", "'%' ", ",", "\x80"};
 	char text[600];
 
-	for (unsigned round = 0; round < 50000; round++) {
+	for (unsigned round = 0; round < 10000; round++) {
 		size_t size = 0;
 
 		for (unsigned n = random_below(12); n > 0; n--)

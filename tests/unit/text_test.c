@@ -61,6 +61,7 @@ like_by_definition(const char *text, const char *pattern)
 START_TEST(like_agrees_with_its_definition_on_all_short_texts)
 {
 	char text[6], pattern[6];
+	unsigned n_wrong = 0;
 
 	for (unsigned t = 0; t < 3 * 3 * 3 * 3 * 3; t++) {
 		for (unsigned p = 0; p < 5 * 5 * 5 * 5 * 5; p++) {
@@ -69,10 +70,10 @@ START_TEST(like_agrees_with_its_definition_on_all_short_texts)
 			for (unsigned i = 0, x = p; i < 5; i++, x /= 5)
 				pattern[i] = "\0ab%_"[x % 5];
 			text[5] = pattern[5] = '\0';
-			ck_assert_msg(text_like(text, pattern) == like_by_definition(text, pattern),
-				"\"%s\" LIKE \"%s\"", text, pattern);
+			n_wrong += text_like(text, pattern) != like_by_definition(text, pattern);
 		}
 	}
+	ck_assert_uint_eq(n_wrong, 0);
 }
 END_TEST
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a statement's text to its handler and back to an answer.  Runs on the loop's thread; never
+ * waits: what takes time answers later.
+ */
+#include "commands.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "balance.h"
+#include "commands_call.h"
+#include "err.h"
+#include "nearest.h"
+#include "status.h"
+
+struct command {
+	bool is_change;
+	int (*run)(const struct command_call *call);
+};
+
+#define READ   false
+#define CHANGE true
+static const struct command table[] = {
+#define X(name, kind, syntax, help, example) {kind, command_##name},
+	COMMANDS(X)
+#undef X
+};
+#undef READ
+#undef CHANGE
+
+static const char *const syntaxes[] = {
+#define X(name, kind, syntax, help, example) syntax,
+	COMMANDS(X)
+#undef X
+};
+#define N_COMMANDS (sizeof(table) / sizeof(table[0]))
+
+static const struct render *
+render_of(const struct command_request *request);
+static int
+run(struct command_call *call);
+
+struct commands *
+commands_create(struct balance *balance, const struct config *config)
+{
+	struct commands *c = calloc(1, sizeof(*c));
+
+	if (c != NULL)
+		*c = (struct commands){.balance = balance, .config = config};
+	return c;
+}
+
+void
+commands_free(struct commands *c)
+{
+	free(c);
+}
+
+void
+commands_run(void *commands, const struct command_request *request)
+{
+	struct command_body body;
+	struct command_call call = {
+		.commands = commands,
+		.request = request,
+		.render = render_of(request),
+		.out = command_body_open(&body),
+	};
+	int result = call.out != NULL ? run(&call) : COMMAND_NOT_NOW;
+
+	if (result != COMMAND_LATER) {
+		command_answer(request, result, &body);
+		return;
+	}
+	fclose(body.out);
+	free(body.text);
+}
+
+static const struct render *
+render_of(const struct command_request *request)
+{
+	return request->is_json ? &render_json : &render_text;
+}
+
+static int
+dispatch(struct command_call *call, struct statement *statement)
+{
+	struct err err;
+	int row;
+
+	if (statement_read(statement, call->request->text, call->request->size, &err) < 0)
+		return command_refuse(call, COMMAND_WRONG, "%s", err.sentence);
+	row = statement_match(statement, syntaxes, N_COMMANDS, &err);
+	if (row < 0)
+		return command_refuse(call, COMMAND_WRONG, "%s", err.sentence);
+	if (table[row].is_change && !call->request->may_change)
+		return command_refuse(call, COMMAND_DENIED,
+			"user id %u may look but not change anything: that takes root or the group "
+			"karmalb-admin",
+			call->request->uid);
+	return table[row].run(call);
+}
+
+static int
+run(struct command_call *call)
+{
+	struct statement *statement = malloc(sizeof(*statement));
+	struct status *status = balance_status(call->commands->balance);
+	int result;
+
+	call->statement = statement;
+	call->status = status;
+	if (statement == NULL || status == NULL)
+		result = command_refuse(call, COMMAND_NOT_NOW, "out of memory");
+	else
+		result = dispatch(call, statement);
+	status_free(status);
+	free(statement);
+	return result;
+}
+
+int
+command_refuse(const struct command_call *call, int result, const char *format, ...)
+{
+	char sentence[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	call->render->error(call->out, sentence);
+	return result;
+}
+
+int
+command_refuse_service(const struct command_call *call, const char *name)
+{
+	const struct status *status = call->status;
+	struct nearest nearest = nearest_to(name);
+	char known[600] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < status->n_services; i++) {
+		nearest_offer(&nearest, status->services[i].name);
+		if (n + KARMALB_NAME_MAX + 8 < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+				i == 0 ? "" : ", ", status->services[i].name);
+	}
+	if (status->n_services == 0)
+		return command_refuse(call, COMMAND_WRONG, "there are no services");
+	if (nearest.name != NULL)
+		return command_refuse(call, COMMAND_WRONG,
+			"there is no service \"%.64s\"; did you mean %s? There are: %s", name,
+			nearest.name, known);
+	return command_refuse(
+		call, COMMAND_WRONG, "there is no service \"%.64s\"; there are: %s", name, known);
+}
+
+FILE *
+command_body_open(struct command_body *body)
+{
+	*body = (struct command_body){.text = NULL};
+	body->out = open_memstream(&body->text, &body->size);
+	return body->out;
+}
+
+void
+command_answer(const struct command_request *request, int result, struct command_body *body)
+{
+	static const char no_memory[] = "out of memory\n";
+	bool is_complete = body->out != NULL && fclose(body->out) == 0;
+
+	if (is_complete)
+		request->answer(request->arg, (enum command_result)result, body->text, body->size);
+	else
+		request->answer(request->arg, COMMAND_NOT_NOW, no_memory, sizeof(no_memory) - 1);
+	free(body->text);
+}

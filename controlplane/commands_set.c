@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The statements that change something: through balance, answered when it is in force.  Every one
+ * accepted leaves an audit line.  Loop's thread. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <karmalb/clock.h>
+
+#include "balance.h"
+#include "commands_call.h"
+#include "config.h"
+#include "err.h"
+#include "log.h"
+#include "status.h"
+
+/* A change that is not in force yet. */
+struct pending {
+	struct command_request request;
+	const struct commands *commands;
+	const struct render *render;
+};
+
+static int
+change(const struct command_call *call, const char *name, const char *value);
+static void
+on_done(void *arg, const struct balance_outcome *outcome);
+static const char *
+configured_text(const struct config *config, const struct balance_outcome *outcome, char *text);
+static void
+audit(const struct command_request *request, const struct balance_outcome *outcome);
+
+int
+command_set_service(const struct command_call *call)
+{
+	return change(call, statement_argument(call->statement, "setting"),
+		statement_argument(call->statement, "value"));
+}
+
+int
+command_strategy(const struct command_call *call)
+{
+	return change(call, "ha_strategy", statement_argument(call->statement, "strategy"));
+}
+
+static int
+change(const struct command_call *call, const char *name, const char *value)
+{
+	const char *service = statement_argument(call->statement, "service");
+	struct pending *pending;
+	struct err err;
+	int rc;
+
+	if (status_find_service(call->status, service) == NULL)
+		return command_refuse_service(call, service);
+	pending = malloc(sizeof(*pending));
+	if (pending == NULL)
+		return command_refuse(call, COMMAND_NOT_NOW, "out of memory");
+	*pending = (struct pending){
+		.request = *call->request, .commands = call->commands, .render = call->render};
+	struct balance_request request = {
+		.service = service, .name = name, .value = value, .done = on_done, .arg = pending};
+
+	rc = balance_change(call->commands->balance, &request, &err);
+	if (rc == 0)
+		return COMMAND_LATER;
+	free(pending);
+	return command_refuse(
+		call, rc == -ENOMEM ? COMMAND_NOT_NOW : COMMAND_WRONG, "%s", err.sentence);
+}
+
+static void
+on_done(void *arg, const struct balance_outcome *outcome)
+{
+	struct pending *pending = arg;
+	char file_text[SETTING_TEXT_MAX];
+	struct render_change rendered = {
+		.service = outcome->service,
+		.setting = outcome->change.setting->name,
+		.old_text = outcome->change.old_text,
+		.new_text = outcome->change.new_text,
+		.file_text = configured_text(pending->commands->config, outcome, file_text),
+		.is_in_force =
+			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
+		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,
+		.sentence = outcome->sentence,
+	};
+	bool is_late = outcome->result == BALANCE_TIMED_OUT || outcome->result == BALANCE_REFUSED;
+	struct command_body body;
+
+	audit(&pending->request, outcome);
+	if (command_body_open(&body) != NULL) {
+		if (is_late)
+			pending->render->error(body.out, outcome->sentence);
+		else
+			pending->render->change(body.out, &rendered);
+	}
+	command_answer(&pending->request, is_late ? COMMAND_NOT_NOW : COMMAND_DONE, &body);
+	free(pending);
+}
+
+/* What the file says about the setting that was changed. */
+static const char *
+configured_text(const struct config *config, const struct balance_outcome *outcome, char *text)
+{
+	for (unsigned i = 0; i < config->n_services; i++)
+		if (strcmp(config->services[i].name, outcome->service) == 0)
+			return setting_format(outcome->change.setting,
+				&config->services[i].settings, text, SETTING_TEXT_MAX);
+	return "nothing of this service";
+}
+
+static void
+audit(const struct command_request *request, const struct balance_outcome *outcome)
+{
+	log_info("audit: user id %u: service %s: %s %s -> %s (%s)", request->uid, outcome->service,
+		outcome->change.setting->name, outcome->change.old_text, outcome->change.new_text,
+		outcome->sentence);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * HTTP in front of commands.h.  Reads who asks from the socket, hands the body over, sends the
+ * answer whenever it comes; a client that left meanwhile costs nothing.  Knows no statement.
+ * Loop's thread only.
+ */
+#include "control_socket.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+
+#include "command_request.h"
+#include "control_seats.h"
+#include "err.h"
+#include "log.h"
+#include "render.h"
+#include "unix_listener.h"
+
+#define HEADERS_SIZE_MAX 8192
+#define BODY_SIZE_MAX    65536 /* statements are shorter; beyond this evhttp says so, not we */
+#define PATH_SIZE_MAX    256
+
+struct control_socket {
+	void (*run)(void *arg, const struct command_request *request);
+	void *arg;
+	struct evhttp *http;
+	struct control_seats *seats;
+	int fd;
+	bool has_admin_group;
+	gid_t admin_group;
+	char path[PATH_SIZE_MAX];
+};
+
+/* A statement on its way. */
+struct control_request {
+	struct evhttp_request *http;
+	bool is_json;
+};
+
+/* The other end of the socket, as it was when it connected. */
+struct peer {
+	uid_t uid;
+	bool may_change;
+};
+
+static int
+serve(struct control_socket *s, struct event_base *base);
+static void
+find_admin_group(struct control_socket *s);
+static void
+on_request(struct evhttp_request *http, void *arg);
+static bool
+is_refused(struct evhttp_request *http, bool is_json);
+static void
+read_peer(const struct control_socket *s, struct evhttp_request *http, struct peer *peer);
+static void
+on_answer(void *arg, enum command_result result, const char *body, size_t size);
+static void
+send_answer(struct evhttp_request *http, int code, bool is_json, const char *body, size_t size);
+
+struct control_socket *
+control_socket_open(struct event_base *base, const struct control_options *options, struct err *err)
+{
+	struct control_socket *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		err_set(err, "out of memory");
+		return NULL;
+	}
+	s->run = options->run;
+	s->arg = options->arg;
+	if (snprintf(s->path, sizeof(s->path), "%s/%s", options->run_dir, CONTROL_SOCKET_NAME) >=
+		(int)sizeof(s->path)) {
+		err_set(err, "the run directory's name is too long");
+		goto free_socket;
+	}
+	s->fd = unix_listener_open(s->path, options->group, err);
+	if (s->fd < 0)
+		goto free_socket;
+	find_admin_group(s);
+	if (serve(s, base) < 0) {
+		err_set(err, "cannot serve %s: out of memory", s->path);
+		control_socket_close(s);
+		return NULL;
+	}
+	return s;
+
+free_socket:
+	free(s);
+	return NULL;
+}
+
+void
+control_socket_close(struct control_socket *s)
+{
+	if (s == NULL)
+		return;
+	if (s->http != NULL)
+		evhttp_free(s->http); /* and the listener, once bound */
+	control_seats_free(s->seats);
+	unix_listener_close(s->fd, s->path);
+	free(s);
+}
+
+/* The listener does not own the descriptor: whoever opened it closes it. */
+static int
+serve(struct control_socket *s, struct event_base *base)
+{
+	struct evconnlistener *listener;
+
+	s->http = evhttp_new(base);
+	if (s->http == NULL)
+		return -ENOMEM;
+	listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_EXEC, 0, s->fd);
+	if (listener == NULL)
+		return -ENOMEM;
+	if (evhttp_bind_listener(s->http, listener) == NULL) {
+		evconnlistener_free(listener);
+		return -ENOMEM;
+	}
+	s->seats = control_seats_create(
+		base, s->http, listener, CONTROL_SOCKET_CLIENTS_MAX, CONTROL_SOCKET_TIMEOUT_S);
+	if (s->seats == NULL)
+		return -ENOMEM;
+	/* All methods come to on_request(), which answers with a sentence. */
+	evhttp_set_allowed_methods(s->http, UINT16_MAX);
+	evhttp_set_max_headers_size(s->http, HEADERS_SIZE_MAX);
+	evhttp_set_max_body_size(s->http, BODY_SIZE_MAX);
+	evhttp_set_timeout(s->http, CONTROL_SOCKET_TIMEOUT_S);
+	evhttp_set_gencb(s->http, on_request, s);
+	return 0;
+}
+
+static void
+find_admin_group(struct control_socket *s)
+{
+	const struct group *entry = getgrnam(CONTROL_SOCKET_ADMIN_GROUP);
+
+	s->has_admin_group = entry != NULL;
+	if (entry != NULL)
+		s->admin_group = entry->gr_gid;
+	else
+		log_info("%s: there is no group %s, so changes are for root and our own user",
+			s->path, CONTROL_SOCKET_ADMIN_GROUP);
+}
+
+static void
+on_request(struct evhttp_request *http, void *arg)
+{
+	struct control_socket *s = arg;
+	struct evbuffer *body = evhttp_request_get_input_buffer(http);
+	const char *accept = evhttp_find_header(evhttp_request_get_input_headers(http), "Accept");
+	bool is_json = accept != NULL && strstr(accept, "application/json") != NULL;
+	size_t size = evbuffer_get_length(body);
+	const unsigned char *text = evbuffer_pullup(body, -1);
+	struct control_request *rq;
+	struct peer peer;
+
+	if (is_refused(http, is_json))
+		return;
+	rq = malloc(sizeof(*rq));
+	if (rq == NULL || (text == NULL && size > 0)) {
+		free(rq);
+		send_answer(http, HTTP_SERVUNAVAIL, false, "out of memory\n", 14);
+		return;
+	}
+	*rq = (struct control_request){.http = http, .is_json = is_json};
+	read_peer(s, http, &peer);
+	struct command_request request = {
+		.text = size > 0 ? (const char *)text : "",
+		.size = size,
+		.is_json = is_json,
+		.may_change = peer.may_change,
+		.uid = peer.uid,
+		.answer = on_answer,
+		.arg = rq,
+	};
+
+	s->run(s->arg, &request);
+}
+
+static void
+send_error(struct evhttp_request *http, int code, bool is_json, const char *sentence)
+{
+	char *body = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&body, &size);
+
+	if (out != NULL) {
+		(is_json ? &render_json : &render_text)->error(out, sentence);
+		fclose(out);
+	}
+	send_answer(http, code, is_json, body, size);
+	free(body);
+}
+
+static bool
+is_refused(struct evhttp_request *http, bool is_json)
+{
+	const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(http));
+
+	if (path == NULL || strcmp(path, "/cli") != 0) {
+		send_error(http, HTTP_NOTFOUND, is_json,
+			"there is nothing here but /cli: POST a statement to it");
+		return true;
+	}
+	if (evhttp_request_get_command(http) != EVHTTP_REQ_POST) {
+		evhttp_add_header(evhttp_request_get_output_headers(http), "Allow", "POST");
+		send_error(http, HTTP_BADMETHOD, is_json, "POST a statement to /cli");
+		return true;
+	}
+	return false;
+}
+
+/* Supplementary groups are those that the peer had when it connected. */
+static bool
+is_in_group(int fd, gid_t group)
+{
+	socklen_t size = 0;
+	gid_t *groups;
+	bool is = false;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* says the size */
+	groups = malloc(size > 0 ? size : 1);
+	if (groups != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0)
+		for (size_t i = 0; i < size / sizeof(gid_t); i++)
+			is = is || groups[i] == group;
+	free(groups);
+	return is;
+}
+
+static void
+read_peer(const struct control_socket *s, struct evhttp_request *http, struct peer *peer)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(http);
+	int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+
+	*peer = (struct peer){.uid = (uid_t)-1};
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
+		return;
+	peer->uid = cred.uid;
+	peer->may_change = cred.uid == 0 || cred.uid == geteuid() ||
+			   (s->has_admin_group &&
+				   (cred.gid == s->admin_group || is_in_group(fd, s->admin_group)));
+}
+
+static void
+on_answer(void *arg, enum command_result result, const char *body, size_t size)
+{
+	static const int codes[COMMAND_N_RESULTS] = {
+		[COMMAND_DONE] = HTTP_OK,
+		[COMMAND_WRONG] = HTTP_BADREQUEST,
+		[COMMAND_DENIED] = 403,
+		[COMMAND_NOT_NOW] = HTTP_SERVUNAVAIL,
+	};
+	struct control_request *rq = arg;
+
+	send_answer(rq->http, codes[result], rq->is_json, body, size);
+	free(rq);
+}
+
+static const char *
+reason(int code)
+{
+	switch (code) {
+	case HTTP_OK:
+		return "OK";
+	case HTTP_BADREQUEST:
+		return "Bad Request";
+	case 403:
+		return "Forbidden";
+	case HTTP_NOTFOUND:
+		return "Not Found";
+	case HTTP_BADMETHOD:
+		return "Method Not Allowed";
+	}
+	return "Service Unavailable";
+}
+
+static void
+send_answer(struct evhttp_request *http, int code, bool is_json, const char *body, size_t size)
+{
+	struct evbuffer *out = evbuffer_new();
+
+	if (out != NULL)
+		evbuffer_add(out, body, size);
+	evhttp_add_header(evhttp_request_get_output_headers(http), "Content-Type",
+		is_json ? "application/json" : "text/plain; charset=utf-8");
+	evhttp_send_reply(http, code, reason(code), out);
+	if (out != NULL)
+		evbuffer_free(out);
+}
