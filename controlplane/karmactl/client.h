@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control plane's other end: a statement there, an answer back, over its UNIX socket. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct client;
+struct err;
+
+#define CLIENT_TIMEOUT_MS  5000
+#define CLIENT_ENVIRONMENT "KARMALB_CONTROL"
+#define CLIENT_PATHS       "/run/karmalb/control.sock", "/run/karmalb-demo/control.sock"
+
+/* Owned by the caller: client_answer_free(). */
+struct client_answer {
+	bool is_done; /* the statement was understood and carried out */
+	char *body;   /* terminated; ends with a line's end */
+	size_t size;
+};
+
+/* 'path' NULL: the environment's, else the first of CLIENT_PATHS that answers.  Returns NULL with a
+ * sentence that says which sockets were tried and what to do. */
+struct client *
+client_open(const char *path, struct err *err);
+
+/* Takes NULL. */
+void
+client_close(struct client *client);
+
+/* Returns 0, also if the statement was refused; or -errno with a sentence if there is no answer,
+ * -ETIMEDOUT after CLIENT_TIMEOUT_MS.  A later call connects again. */
+int
+client_ask(struct client *client, const char *statement, bool is_json, struct client_answer *answer,
+	struct err *err);
+void
+client_answer_free(struct client_answer *answer);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* karmactl's prompt: a line at a time with editing, history and completion. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "run.h"
+
+struct client;
+
+/* Until "quit", "exit" or Ctrl-D; a statement that fails does not end it.  Returns RUN_DONE. */
+enum run_status
+prompt_run(struct client *client, bool is_json);

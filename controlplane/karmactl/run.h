@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Running statements one after the other and showing their answers. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct client;
+struct err;
+
+/* karmactl's exit status. */
+enum run_status {
+	RUN_DONE = 0,
+	RUN_REFUSED = 1, /* or not understood */
+	RUN_USAGE = 2,
+	RUN_NO_ANSWER = 3, /* no control plane there, or it does not answer */
+};
+
+/*
+ * Runs the statements in 'text', separated by ';' or line ends, up to the first that fails.
+ * Answers go to standard output; what is wrong goes to standard error, or with 'is_json', as JSON,
+ * to standard output too.
+ */
+enum run_status
+run_text(struct client *client, const char *text, bool is_json);
+
+/* The same from a file, line by line. */
+enum run_status
+run_file(struct client *client, FILE *in, bool is_json);
+
+/* Says on standard error why there is no answer.  Returns RUN_NO_ANSWER. */
+enum run_status
+run_no_answer(const struct err *err);

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: statements_test.py [--update] KARMACTL FAKE_CONTROLPLANE
+
+What each statement shows, as text and as JSON, compared with the files in statements/.  --update
+writes them anew; read the difference before committing it."""
+
+import difflib
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import surface  # noqa: E402
+
+KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "statements")
+
+# File, state of the fake control plane, arguments of karmactl.
+CASES = [
+    ("services", "connected", ["SHOW SERVICES"]),
+    ("services_json", "connected", ["--json", "SHOW SERVICES"]),
+    ("mirrors", "connected", ["SHOW MIRRORS"]),
+    ("mirrors_of_one", "connected", ["SHOW MIRRORS FROM search"]),
+    ("mirrors_json", "connected", ["--json", "SHOW MIRRORS"]),
+    ("mirrors_alone", "alone", ["SHOW MIRRORS FROM web"]),
+    ("agents", "connected", ["SHOW AGENT STATUS"]),
+    ("agents_json", "connected", ["--json", "SHOW AGENT STATUS"]),
+    ("agents_like", "connected", ["SHOW AGENT STATUS LIKE 'ag_1_1periods%'"]),
+    ("agent_of_host", "connected", ["SHOW AGENT '10.99.1.14:80' STATUS"]),
+    ("agent_of_service", "connected", ["SHOW AGENT web STATUS"]),
+    ("agent_unknown", "connected", ["SHOW AGENT '10.99.1.15:80' STATUS"]),
+    ("drops", "connected", ["SHOW DROPS"]),
+    ("drops_json", "connected", ["--json", "SHOW DROPS"]),
+    ("status", "connected", ["SHOW STATUS"]),
+    ("status_json", "alone", ["--json", "SHOW STATUS LIKE 'dataplane%'"]),
+    ("help", "connected", ["HELP"]),
+    ("help_set", "connected", ["HELP SET"]),
+    ("help_json", "connected", ["--json", "HELP"]),
+    ("help_unknown", "connected", ["HELP me"]),
+    ("set", "connected", ["SET SERVICE web ha_strategy = 'random'; STRATEGY web random; "
+                          "STRATEGY web nodeads"]),
+    ("set_json", "connected", ["--json", "SET SERVICE web ha_period_karma = '2m'"]),
+    ("set_unconfirmed", "connected", ["SET SERVICE web dead_after = 999"]),
+    ("set_no_service", "connected", ["SET SERVICE wbe ha_strategy = 'random'"]),
+    ("set_no_setting", "connected", ["SET SERVICE web ha_stratgey = 'random'"]),
+    ("set_no_value", "connected", ["SET SERVICE web ha_strategy = 'fastest'"]),
+    ("wrong", "connected", ["SHOW"]),
+    ("wrong_json", "connected", ["--json", "SHOW MIRORS"]),
+]
+
+
+def show(programs, mode, args):
+    with programs.controlplane(mode) as controlplane:
+        status, out, err = programs.run(*args, path=controlplane.path)
+    if "--json" in args:
+        json.loads(out)
+    return (f"$ karmactl {' '.join(a if a.startswith('-') else repr(a) for a in args)}\n"
+            f"{out}{err}exit status {status}\n")
+
+
+def main():
+    programs = surface.programs_of_arguments()
+    is_update = sys.argv[1:] == ["--update"]
+    n_wrong = 0
+    for name, mode, args in CASES:
+        path = os.path.join(KEPT, f"{name}.txt")
+        got = show(programs, mode, args)
+        if is_update:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(got)
+            continue
+        with open(path, encoding="utf-8") as file:
+            want = file.read()
+        if got != want:
+            n_wrong += 1
+            sys.stdout.writelines(difflib.unified_diff(
+                want.splitlines(True), got.splitlines(True), f"{name} kept", f"{name} shown"))
+    kept = {name.removesuffix(".txt") for name in os.listdir(KEPT)}
+    for name in sorted(kept - {case[0] for case in CASES}):
+        n_wrong += 1
+        print(f"statements/{name}.txt belongs to no case")
+    print(f"{len(CASES)} statements, {n_wrong} shown otherwise than kept")
+    return 1 if n_wrong > 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
