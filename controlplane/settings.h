@@ -68,7 +68,7 @@ struct service_settings {
 	uint64_t ping_port;  /* 0: the mirror's own port */
 	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
 	double karma_forget; /* 0 .. 1 */
-	double karma_floor;  /* 0 .. 0.5: lowest share of an eligible mirror; cap it at 1/n */
+	double karma_floor;  /* 0 .. 0.5: lowest share, at most half the configured one */
 };
 
 struct setting {

@@ -103,7 +103,7 @@ const struct setting settings[] = {
 	{IN_SERVICE(NUMBER, "karma_forget", karma_forget), .default_text = "0.1", .max = 1,
 		.help = "How much of what was learnt is forgotten each period"},
 	{IN_SERVICE(SHARE, "karma_floor", karma_floor), .default_text = "1%", .max = 0.5,
-		.help = "Lowest share of a mirror that is up"},
+		.help = "Lowest share of a mirror that is up; at most half its configured one"},
 	{IN_SERVICE(COUNT, "dead_after", dead_after), .default_text = "4", .min = 1, .max = 1000,
 		.help = "Failures in a row after which a mirror is dead"},
 	{IN_SERVICE(DURATION, "agent_connect_timeout", agent_connect_timeout_ms),
