@@ -67,12 +67,14 @@ add_dataplane(struct pairs *pairs, const struct status *status)
 		d->is_connected ? "connected_seconds" : "disconnected_seconds",
 		seconds_since(status, d->since_us), 1);
 	pairs_add_text(pairs, "dataplane_", "socket", d->path);
-	pairs_add_text(pairs, "dataplane_", "instance", instance);
-	if (d->started_us > 0)
+	if (d->started_us > 0) {
+		pairs_add_text(pairs, "dataplane_", "instance", instance);
 		pairs_add_number(pairs, "dataplane_", "uptime_seconds",
 			seconds_since(status, d->started_us), 1);
-	else
+	} else {
+		pairs_add_none(pairs, "dataplane_", "instance");
 		pairs_add_none(pairs, "dataplane_", "uptime_seconds");
+	}
 	pairs_add_text(pairs, "dataplane_", "message", d->sentence);
 	pairs_add_count(pairs, "", "epoch_sent", d->epoch_sent);
 	pairs_add_count(pairs, "", "epoch_in_force", d->epoch_in_force);
