@@ -122,7 +122,7 @@ arguments_print_help(FILE *out)
 	      "  -s, --socket PATH         of the control plane; else $KARMALB_CONTROL, else the\n"
 	      "                            first that answers of /run/karmalb/control.sock and\n"
 	      "                            /run/karmalb-demo/control.sock\n"
-	      "  -j, --json                answers, and what is wrong, as JSON on standard output\n"
+	      "  -j, --json                all that the control plane says as JSON, on standard output\n"
 	      "  -n, --count COUNT         tables that top shows before it ends\n"
 	      "  -h, --help\n"
 	      "  -V, --version\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* karmactl: the command line of karmalb.  Knows text, no structs: what a statement means, and how
  * its answer looks, is the control plane's business. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
