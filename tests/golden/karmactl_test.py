@@ -109,6 +109,16 @@ class Forms(unittest.TestCase):
             _, values, _ = run("-j", statement, path=self.path)
             self.assertEqual(columns_of(text)[1:], list(json.loads(values)))
 
+    def test_help_lists_what_may_be_set_and_to_what(self):
+        _, text, _ = run("help", "set", path=self.path)
+        words = json.loads(run("-j", "help", path=self.path)[1])["arguments"]
+        self.assertEqual(words["service"], ["web", "search"])
+        for name in ("ha_strategy", "karma_gain", "dead_after"):
+            self.assertIn(name, words["setting"])
+            self.assertRegex(text, rf"(?m)^    {name} +[A-Z]")
+        self.assertEqual(words["ha_strategy"], words["strategy"])
+        self.assertIn("nodeads", words["strategy"])
+
     def test_the_environment_names_a_socket_and_the_option_wins(self):
         env = {"KARMALB_CONTROL": self.path}
         self.assertEqual(run("HELP", env=env)[0], DONE)

@@ -36,8 +36,8 @@ CASES = [
     ("status", "connected", ["SHOW STATUS"]),
     ("status_json", "alone", ["--json", "SHOW STATUS LIKE 'dataplane%'"]),
     ("help", "connected", ["HELP"]),
-    ("help_set", "connected", ["HELP SET"]),
-    ("help_json", "connected", ["--json", "HELP"]),
+    ("help_agent", "connected", ["HELP AGENT"]),
+    ("help_json", "connected", ["--json", "HELP AGENT"]),
     ("help_unknown", "connected", ["HELP me"]),
     ("set", "connected", ["SET SERVICE web ha_strategy = 'random'; STRATEGY web random; "
                           "STRATEGY web nodeads"]),
