@@ -81,49 +81,35 @@ address_remove(struct netlink *nl, unsigned ifindex, const struct karmalb_addres
 	ifa->ifa_family = netlink_family(address);
 	ifa->ifa_prefixlen = karmalb_address_is_v4(address) ? 32 : 128;
 	netlink_put_address(&request, IFA_LOCAL, address);
+	/* Without it the kernel would look at no prefix length, and might find an operator's. */
+	netlink_put_address(&request, IFA_ADDRESS, address);
 	int error = netlink_ask(nl, &request, NULL, NULL);
 
 	return error == -EADDRNOTAVAIL ? 0 : error;
 }
 
-int
-addresses_add(unsigned ifindex, const struct karmalb_address *addresses, unsigned n_addresses,
-	struct err *err)
-{
-	char text[ADDRESS_TEXT_MAX];
-	struct netlink nl = {0};
-	int error = netlink_open(&nl);
-
-	for (unsigned i = 0; i < n_addresses && error == 0; i++) {
-		error = address_add(&nl, ifindex, &addresses[i]);
-		if (error != 0)
-			err_set(err, error, "cannot put address %s on interface %u: %s",
-				address_text(&addresses[i], text), ifindex, strerror(-error));
-	}
-	netlink_close(&nl);
-	return error;
-}
-
-/* The addresses of ours on one interface, collected before any of them is removed. */
-struct ours {
+/* The addresses of one interface, collected before any of them is changed. */
+struct listing {
 	unsigned ifindex;
+	bool is_ours_only;
 	unsigned n, n_room;
 	struct karmalb_address *addresses;
 };
 
-static void
-ours_push(struct ours *ours, const struct karmalb_address *address)
+static int
+listing_push(struct listing *listing, const struct karmalb_address *address)
 {
-	if (ours->n == ours->n_room) {
-		unsigned n_room = ours->n_room == 0 ? 64 : 2 * ours->n_room;
-		void *grown = realloc(ours->addresses, n_room * sizeof(*address));
+	if (listing->n == listing->n_room) {
+		unsigned n_room = listing->n_room == 0 ? 64 : 2 * listing->n_room;
+		void *grown = realloc(listing->addresses, n_room * sizeof(*address));
 
 		if (grown == NULL)
-			return; /* the next call finds it again */
-		ours->addresses = grown;
-		ours->n_room = n_room;
+			return -ENOMEM;
+		listing->addresses = grown;
+		listing->n_room = n_room;
 	}
-	ours->addresses[ours->n++] = *address;
+	listing->addresses[listing->n++] = *address;
+	return 0;
 }
 
 static bool
@@ -131,11 +117,11 @@ take_address(const struct nlmsghdr *message, void *context)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(message);
 	struct karmalb_address address = {0};
-	struct ours *ours = context;
+	struct listing *listing = context;
 	uint8_t protocol = 0;
 	const struct nlattr *a;
 
-	if (message->nlmsg_type != RTM_NEWADDR || ifa->ifa_index != ours->ifindex)
+	if (message->nlmsg_type != RTM_NEWADDR || ifa->ifa_index != listing->ifindex)
 		return true;
 	mnl_attr_for_each(a, message, sizeof(*ifa))
 	{
@@ -147,9 +133,23 @@ take_address(const struct nlmsghdr *message, void *context)
 		if (type == IFA_PROTO)
 			protocol = mnl_attr_get_u8(a);
 	}
-	if (protocol == ADDRESS_PROTOCOL)
-		ours_push(ours, &address);
+	if (!listing->is_ours_only || protocol == ADDRESS_PROTOCOL)
+		return listing_push(listing, &address) == 0;
 	return true;
+}
+
+static int
+list_addresses(struct netlink *nl, struct listing *listing, struct err *err)
+{
+	struct netlink_request request;
+
+	begin(&request, RTM_GETADDR, NLM_F_DUMP, listing->ifindex);
+	int error = netlink_ask(nl, &request, take_address, listing);
+
+	if (error == 0)
+		return 0;
+	return err_set(err, error, "cannot list the addresses of interface %u: %s",
+		listing->ifindex, strerror(-error));
 }
 
 static bool
@@ -162,23 +162,52 @@ is_among(const struct karmalb_address *address, const struct karmalb_address *li
 	return false;
 }
 
+static int
+add_missing(struct netlink *nl, const struct listing *present,
+	const struct karmalb_address *address, struct err *err)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (is_among(address, present->addresses, present->n))
+		return 0;
+	int error = address_add(nl, present->ifindex, address);
+
+	if (error == 0)
+		return 0;
+	return err_set(err, error, "cannot put address %s on interface %u: %s",
+		address_text(address, text), present->ifindex, strerror(-error));
+}
+
+int
+addresses_add(unsigned ifindex, const struct karmalb_address *addresses, unsigned n_addresses,
+	struct err *err)
+{
+	struct listing present = {.ifindex = ifindex};
+	struct netlink nl = {0};
+	int error = netlink_open(&nl);
+
+	if (error != 0)
+		return err_set(err, error, "cannot open rtnetlink: %s", strerror(-error));
+	error = list_addresses(&nl, &present, err);
+	for (unsigned i = 0; i < n_addresses && error == 0; i++)
+		error = add_missing(&nl, &present, &addresses[i], err);
+	free(present.addresses);
+	netlink_close(&nl);
+	return error;
+}
+
 int
 addresses_remove_except(
 	unsigned ifindex, const struct karmalb_address *keep, unsigned n_keep, struct err *err)
 {
-	struct ours ours = {.ifindex = ifindex};
+	struct listing ours = {.ifindex = ifindex, .is_ours_only = true};
 	char text[ADDRESS_TEXT_MAX];
-	struct netlink_request request;
 	struct netlink nl = {0};
 	int error = netlink_open(&nl);
 
-	if (error == 0) {
-		begin(&request, RTM_GETADDR, NLM_F_DUMP, ifindex);
-		error = netlink_ask(&nl, &request, take_address, &ours);
-	}
 	if (error != 0)
-		err_set(err, error, "cannot list the addresses of interface %u: %s", ifindex,
-			strerror(-error));
+		return err_set(err, error, "cannot open rtnetlink: %s", strerror(-error));
+	error = list_addresses(&nl, &ours, err);
 	for (unsigned i = 0; i < ours.n && error == 0; i++) {
 		if (is_among(&ours.addresses[i], keep, n_keep))
 			continue;

@@ -37,6 +37,14 @@ folder_beside_us(char folder[PATH_MAX])
 	strcpy(slash != NULL ? slash : folder, name);
 }
 
+static bool
+is_in(const char *folder, const char *name, char path[PATH_MAX])
+{
+	int size = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+
+	return size > 0 && size < PATH_MAX && access(path, R_OK) == 0;
+}
+
 int
 bpf_object_path(const char *name, char path[PATH_MAX], struct err *err)
 {
@@ -46,10 +54,7 @@ bpf_object_path(const char *name, char path[PATH_MAX], struct err *err)
 		snprintf(folder, sizeof(folder), "%s", other_folder);
 	else
 		folder_beside_us(folder);
-	if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX && access(path, R_OK) == 0)
-		return 0;
-	snprintf(path, PATH_MAX, "%s/%s", KARMALB_BPF_DIR, name);
-	if (access(path, R_OK) == 0)
+	if (is_in(folder, name, path) || is_in(KARMALB_BPF_DIR, name, path))
 		return 0;
 	return err_set(err, -ENOENT, "BPF object %s is neither in %.80s nor in %s", name, folder,
 		KARMALB_BPF_DIR);

@@ -64,7 +64,9 @@ START_TEST(an_operators_address_is_never_removed)
 	here("ip addr add 10.77.0.100/32 dev eth1");
 	here("ip addr add 10.77.0.101/24 dev eth1");
 	add("10.77.0.100"); /* is there already: stays the operator's */
+	add(NETNS_HERE);    /* and so does one of a wider prefix */
 	add("10.77.0.102");
+	ck_assert(!here_says(SHOW, NETNS_HERE "/32"));
 	remove_all_of_ours();
 	ck_assert(here_says(SHOW, NETNS_HERE "/24"));
 	ck_assert(here_says(SHOW, "10.77.0.100/32"));

@@ -125,7 +125,7 @@ icmp_error(struct packet *p, uint8_t type, const char *about_source, uint16_t ab
 static bool
 load(const char *path, const char *name, struct loaded *loaded)
 {
-	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_object *object = loaded->object = bpf_object__open_file(path, NULL);
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 	struct err err = {""};
@@ -141,6 +141,13 @@ load(const char *path, const char *name, struct loaded *loaded)
 		return false;
 	}
 	return true;
+}
+
+static void
+unload(struct loaded *loaded)
+{
+	steer_maps_close(&loaded->maps);
+	bpf_object__close(loaded->object);
 }
 
 int
@@ -165,6 +172,8 @@ kernel_main(int argc, char **argv, Suite *suite)
 	int n_failed = srunner_ntests_failed(runner);
 
 	srunner_free(runner);
+	unload(&steer);
+	unload(&guard);
 	free(folder);
 	return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

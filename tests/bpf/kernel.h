@@ -33,7 +33,10 @@ enum who {
 	STEER_AND_GUARD, /* nobody else may ever see it */
 };
 
+struct bpf_object;
+
 struct loaded {
+	struct bpf_object *object;
 	int fd;
 	struct steer_maps maps;
 };
