@@ -5,10 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -458,6 +461,108 @@ START_TEST(newer_intent_supersedes_what_is_stuck)
 }
 END_TEST
 
+/* ---- changes ---- */
+
+/* Sends a statement to control.sock; the answer is read by read_answer(). */
+static int
+ask(const char *statement)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unsigned n_tries = 0;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/control.sock", f.dir);
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		ck_assert_uint_lt(n_tries++, PROMPT_MS / 10); /* opened shortly after the start */
+		usleep(10000);
+	}
+	dprintf(fd,
+		"POST /cli HTTP/1.1\r\nHost: karmalb\r\nConnection: close\r\n"
+		"Content-Length: %zu\r\n\r\n%s",
+		strlen(statement), statement);
+	return fd;
+}
+
+static const char *
+read_answer(int fd)
+{
+	static char answer[4096];
+	size_t at = 0;
+	ssize_t size;
+
+	while ((size = read(fd, answer + at, sizeof(answer) - 1 - at)) > 0)
+		at += (size_t)size;
+	answer[at] = '\0';
+	close(fd);
+	return answer;
+}
+
+START_TEST(a_change_is_answered_when_every_worker_has_it)
+{
+	struct intent *intent;
+	struct pollfd waiting = {.events = POLLIN};
+	const char *answer;
+
+	fake_welcome(&f, INSTANCE, 41, 4, -1);
+	send_pairs(w1);
+	apply_and_free(fake_expect_intent(&f, PROMPT_MS));
+	waiting.fd = ask("SET SERVICE web ha_strategy = 'random'");
+	intent = fake_expect_intent(&f, PROMPT_MS);
+	assert_shares(intent, equal, 1e-12);
+	ck_assert_int_eq(poll(&waiting, 1, 100), 0); /* not before that */
+	apply_and_free(intent);
+	answer = read_answer(waiting.fd);
+	ck_assert_msg(strstr(answer, "200 OK") != NULL && strstr(answer, "in force after") != NULL,
+		"%s", answer);
+
+	/* back again: what karma had learnt is still there */
+	waiting.fd = ask("SET SERVICE web ha_strategy = 'nodeads'");
+	intent = fake_expect_intent(&f, PROMPT_MS);
+	assert_shares(intent, w1, 1e-12);
+	apply_and_free(intent);
+	close(waiting.fd);
+}
+END_TEST
+
+START_TEST(a_change_of_our_own_affairs_is_in_force_at_once)
+{
+	const char *answer;
+
+	fake_welcome(&f, INSTANCE, 0, 0, -1);
+	apply_and_free(fake_expect_intent(&f, PROMPT_MS));
+	answer = read_answer(ask("SET SERVICE web karma_gain = '0.5'"));
+	ck_assert_msg(strstr(answer, "in force at once") != NULL, "%s", answer);
+	ck_assert_ptr_null(fake_next_intent(&f, 100));
+}
+END_TEST
+
+START_TEST(without_a_data_plane_a_change_waits_for_it)
+{
+	const char *answer;
+	struct intent *intent;
+
+	fake_close(&f);
+	answer = read_answer(ask("SET SERVICE web agent_connect_timeout = '123ms'"));
+	ck_assert_msg(strstr(answer, "when the data plane is back") != NULL, "%s", answer);
+	fake_accept(&f, PROMPT_MS);
+	fake_welcome(&f, INSTANCE, 0, 0, -1);
+	intent = fake_expect_intent(&f, PROMPT_MS);
+	ck_assert_uint_eq(intent->services[0].connect_timeout_ms, 123);
+	intent_free(intent);
+}
+END_TEST
+
+START_TEST(a_change_that_nobody_confirms_is_said_to_be_so)
+{
+	const char *answer;
+
+	fake_welcome(&f, INSTANCE, 0, 0, -1);
+	apply_and_free(fake_expect_intent(&f, PROMPT_MS));
+	answer = read_answer(ask("SET SERVICE web agent_query_timeout = '4s'"));
+	ck_assert_msg(strstr(answer, "not confirmed") != NULL, "%s", answer);
+}
+END_TEST
+
 /* ---- pings ---- */
 
 static int
@@ -545,6 +650,10 @@ main(void)
 	tcase_add_test(tc, an_absent_data_plane_is_logged_once);
 	tcase_add_test(tc, the_flow_memory_outlives_the_data_plane);
 	tcase_add_test(tc, newer_intent_supersedes_what_is_stuck);
+	tcase_add_test(tc, a_change_is_answered_when_every_worker_has_it);
+	tcase_add_test(tc, a_change_of_our_own_affairs_is_in_force_at_once);
+	tcase_add_test(tc, without_a_data_plane_a_change_waits_for_it);
+	tcase_add_test(tc, a_change_that_nobody_confirms_is_said_to_be_so);
 	tcase_add_test(tc, a_mirror_that_refuses_pings_is_out_and_returns_on_trial);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
