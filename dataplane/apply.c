@@ -177,7 +177,7 @@ report(struct apply *a, uint32_t epoch, int error, const struct err *err)
 	};
 
 	memcpy(m.sentence, err->text, sizeof(m.sentence));
-	if (error != 0)
+	if (error != 0 && error != -ECANCELED)
 		log_warning("epoch %u is not applied, %u stays in force: %s", epoch, apply_epoch(a),
 			err->text);
 	a->events.done(a->events.context, &m);

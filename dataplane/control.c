@@ -35,8 +35,9 @@ struct control {
 	struct apply *apply;
 	struct upload *upload;
 	struct intent_draft draft;
-	bool has_said_hello; /* the control plane, first thing */
-	struct event *turn;  /* timer of the next turn */
+	bool was_up[KARMALB_PORTS_MAX]; /* ports, when last looked at */
+	bool has_said_hello;            /* the control plane, first thing */
+	struct event *turn;             /* timer of the next turn */
 	struct event *events[N_EVENTS];
 	unsigned n_events;
 	uint64_t sampled_us; /* when there last were samples */
@@ -313,6 +314,25 @@ hear_bell(evutil_socket_t fd, short what, void *context)
 	take_turn(fd, what, context);
 }
 
+/* Says which ports went up or down; true: some did. */
+static bool
+note_ports(struct control *c)
+{
+	bool is_changed = false;
+
+	for (unsigned i = 0; i < c->instance->ports.n; i++) {
+		const struct port *p = &c->instance->ports.port[i];
+
+		if (p->is_up == c->was_up[i])
+			continue;
+		log_warning("port %s: %s -> %s", p->conf.name, p->is_up ? "down" : "up",
+			p->is_up ? "up" : "down");
+		c->was_up[i] = p->is_up;
+		is_changed = true;
+	}
+	return is_changed;
+}
+
 static void
 follow_network(evutil_socket_t fd, short what, void *context)
 {
@@ -320,6 +340,8 @@ follow_network(evutil_socket_t fd, short what, void *context)
 
 	if (!next_hops_process(c->instance->next_hops, karmalb_now_us()))
 		return;
+	if (note_ports(c))
+		c->second_us = 0; /* its status is not to wait */
 	apply_network_changed(c->apply);
 	c->apply_us = 0;
 	take_turn(fd, what, context);
@@ -351,6 +373,8 @@ add_events(struct control *c, struct err *err)
 {
 	sigset_t signals;
 
+	for (unsigned i = 0; i < c->instance->ports.n; i++)
+		c->was_up[i] = c->instance->ports.port[i].is_up;
 	add_event(c, -1, 0, take_turn);
 	add_event(c, c->instance->sample_bell.fd, EV_READ | EV_PERSIST, hear_bell);
 	add_event(c, next_hops_fd(c->instance->next_hops), EV_READ | EV_PERSIST, follow_network);

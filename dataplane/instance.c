@@ -135,6 +135,7 @@ start_eal(struct instance *inst, struct err *err)
 		return rc;
 	conf.memory_size =
 		ports_memory_size(&inst->ports) + (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
+	inst->packet_size = conf.memory_size;
 	return eal_start(&inst->eal, &conf, err);
 }
 
@@ -149,7 +150,10 @@ create_memory(struct instance *inst, struct err *err)
 		.sources = o->sources,
 		.n_sources = o->n_sources,
 	};
-	int rc = flow_memory_create(&inst->memory, &conf, inst->eal.has_huge_pages);
+	/* What DPDK took is gone from what may be taken. */
+	bool wants_huge = inst->eal.has_huge_pages &&
+			  inst->packet_size + flow_region_size(&conf) <= o->huge_pages_size;
+	int rc = flow_memory_create(&inst->memory, &conf, wants_huge);
 
 	if (rc < 0)
 		return err_set(err, rc, "no memory for %lu flows: %s", o->max_flows, strerror(-rc));

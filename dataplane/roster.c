@@ -105,11 +105,15 @@ log_next_hop(struct roster *r, unsigned slot, uint8_t now_state, uint64_t now_us
 		state_names[now_state], why.text[0] ? ": " : "", why.text);
 }
 
+/* Not where our own link is down: that is no mirror's failure. */
 static void
 count_failure(struct roster *r, unsigned slot, uint64_t now_us)
 {
 	const struct roster_entry *e = &r->entries[slot];
+	const struct ports *ports = &r->instance->ports;
 
+	if (!ports->port[r->slots[slot].next_hop_port].is_up)
+		return;
 	if (e->is_selected && e->share > 0 && e->next_hop == KARMALB_NEXT_HOP_FAILED)
 		totals_add_unreachable(r->instance->totals, (uint16_t)slot, now_us);
 }

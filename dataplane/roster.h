@@ -6,7 +6,7 @@
  *
  * A mirror whose next hop does not answer gets no new flows, hence no worker can see it fail.  So
  * that strategies learn of it all the same, one connect failure is counted when its next hop fails
- * and one a second from then on, as long as it has a share above 0.
+ * and one a second from then on, as long as it has a share above 0 and our own port is up.
  */
 #pragma once
 

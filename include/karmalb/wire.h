@@ -14,7 +14,7 @@
  *                    <-  SLOT ...         slots new since, then
  *                    <-  APPLIED          in force in every worker from here on, or why not
  *                    <-  SLOT_TOTALS, WORKER_TOTALS, PORT_STATUS   whenever they changed, at most
- *                                         every 100 ms; within 10 ms of a mirror's first error
+ *                                         every 100 ms; within 10 ms of a row's first errors
  *   anything else    <-  REFUSED          a sentence, then the link is closed
  *
  * Sent upwards are cumulative totals since the instance began, never deltas: a message lost or
