@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,13 +37,17 @@ log_level_find(const char *name, enum log_level *level)
 	return false;
 }
 
-/* "12:00:31.412 warning: ", the local time of day. */
+/* "12:00:31.412 warning: ", the local time of day; for the journal, which has the time, its mark of
+ * the level instead (sd-daemon(3)). */
 static size_t
 write_head(char *line, enum log_level level)
 {
+	static const char *const marks[] = {"<3>", "<4>", "<6>", "<7>"};
 	struct timespec now;
 	struct tm tm;
 
+	if (getenv("JOURNAL_STREAM") != NULL)
+		return (size_t)snprintf(line, LINE_SIZE_MAX, "%s", marks[level]);
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &tm);
 	size_t n = strftime(line, LINE_SIZE_MAX, "%H:%M:%S", &tm);

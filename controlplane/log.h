@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log of the control plane: stderr, one line an event, one write a line.  Level by who must act:
+ * Log of the control plane: stderr, one line an event, one write a line.  Under systemd
+ * (JOURNAL_STREAM) a line begins with the journal's mark of its level.  Level by who must act:
  * error the operator now, warning the operator some day, info nobody (history), debug ourselves.
  * Control characters in a line are shown as '?', so that what came from the network cannot forge
  * lines.  Any thread may log; the level is set once at start or by the loop's thread.

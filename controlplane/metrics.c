@@ -11,12 +11,13 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 
 #include "balance.h"
+#include "control_seats.h"
 #include "err.h"
 #include "render_prometheus.h"
 #include "status.h"
-#include "units.h"
 
 #define HEADERS_SIZE_MAX 8192
 #define BODY_SIZE_MAX    1024 /* none is expected */
@@ -24,6 +25,7 @@
 struct metrics {
 	const struct balance *balance;
 	struct evhttp *http;
+	struct control_seats *seats;
 };
 
 static void
@@ -33,21 +35,28 @@ send_metrics(struct evhttp_request *request, const struct status *status);
 static void
 send_sentence(struct evhttp_request *request, int code, const char *sentence);
 
+/* A listener of our own rather than evhttp's, for the seats. */
 static int
-bind_to(struct metrics *m, const char *address, struct err *err)
+listen_at(struct metrics *m, struct event_base *base, const char *address, struct err *err)
 {
-	char host[UNITS_TEXT_MAX];
-	struct karmalb_address parsed;
-	uint16_t port;
+	struct sockaddr_storage to;
+	int size = sizeof(to);
+	struct evconnlistener *listener;
 
-	if (units_parse_host(address, &parsed, &port, err) < 0)
-		return -EINVAL;
-	units_format_address(&parsed, host, sizeof(host));
-	errno = 0;
-	if (evhttp_bind_socket(m->http, host, port) < 0)
-		return err_set(err, "cannot listen on %s: %s", address,
-			errno != 0 ? strerror(errno) : "the address is not ours");
-	return 0;
+	if (evutil_parse_sockaddr_port(address, (struct sockaddr *)&to, &size) < 0)
+		return err_set(err, "%s is not an address with a port", address);
+	listener = evconnlistener_new_bind(base, NULL, NULL,
+		LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE | LEV_OPT_REUSEABLE, -1,
+		(struct sockaddr *)&to, size);
+	if (listener == NULL)
+		return err_set(err, "cannot listen on %s: %s", address, strerror(errno));
+	if (evhttp_bind_listener(m->http, listener) == NULL) {
+		evconnlistener_free(listener);
+		return err_set(err, "out of memory");
+	}
+	m->seats = control_seats_create(
+		base, m->http, listener, METRICS_CLIENTS_MAX, METRICS_TIMEOUT_S);
+	return m->seats != NULL ? 0 : err_set(err, "out of memory");
 }
 
 struct metrics *
@@ -62,7 +71,7 @@ metrics_open(struct event_base *base, const struct balance *balance, const char 
 		return NULL;
 	}
 	m->balance = balance;
-	if (bind_to(m, address, err) < 0) {
+	if (listen_at(m, base, address, err) < 0) {
 		metrics_close(m);
 		return NULL;
 	}
@@ -80,7 +89,8 @@ metrics_close(struct metrics *m)
 {
 	if (m == NULL)
 		return;
-	evhttp_free(m->http);
+	evhttp_free(m->http); /* and the listener, once bound */
+	control_seats_free(m->seats);
 	free(m);
 }
 

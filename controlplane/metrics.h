@@ -2,7 +2,8 @@
 /*
  * GET /metrics over HTTP/1.1 for Prometheus: each answer is made from one copy of the status.
  * Whoever reaches the address may read, hence the default is the loopback address.  Nothing but
- * /metrics is served.  Loop's thread only, and never blocks it; a client that is slow is dropped.
+ * /metrics is served.  Loop's thread only, and never blocks it; a client that is slow is dropped,
+ * one too many waits.
  */
 #pragma once
 
@@ -11,7 +12,8 @@ struct err;
 struct event_base;
 struct metrics;
 
-#define METRICS_TIMEOUT_S 10
+#define METRICS_CLIENTS_MAX 16
+#define METRICS_TIMEOUT_S   10
 
 /* 'address' is "127.0.0.1:9464" as config.h checked it.  'balance' must live as long.  Returns NULL
  * with a sentence when nothing can listen there. */

@@ -56,6 +56,20 @@ START_TEST(lines_above_the_level_are_not_written)
 }
 END_TEST
 
+START_TEST(the_journal_gets_its_marks_and_no_time)
+{
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	catch_stderr();
+	log_set_level(LOG_LEVEL_DEBUG);
+	log_error("one");
+	log_warning("two");
+	log_info("three");
+	log_debug("four");
+	unsetenv("JOURNAL_STREAM");
+	ck_assert_str_eq(caught_text(), "<3>one\n<4>two\n<6>three\n<7>four\n");
+}
+END_TEST
+
 START_TEST(an_event_is_one_line_whatever_it_quotes)
 {
 	catch_stderr();
@@ -108,6 +122,7 @@ main(void)
 
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, lines_above_the_level_are_not_written);
+	tcase_add_test(tc, the_journal_gets_its_marks_and_no_time);
 	tcase_add_test(tc, an_event_is_one_line_whatever_it_quotes);
 	tcase_add_test(tc, a_line_that_is_too_long_still_ends);
 	tcase_add_test(tc, a_flood_is_cut_and_the_next_line_says_by_how_much);
