@@ -12,6 +12,8 @@
 	PACKAGES_demo="iproute2 procps util-linux nginx libnginx-mod-http-echo python3"
 	# Smoke tests and lint on top of the demo.
 	PACKAGES_test="curl tcpdump ethtool iputils-ping python3-scapy clang-format shellcheck prometheus"
+	# scripts/package on top of the build.
+	PACKAGES_package="dpkg-dev python3"
 	# scripts/bench on top of the build.
 	PACKAGES_bench="python3"
 }

@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: operations_test.py MANUAL_TABLES DOCS
+
+docs/operations.md has a row for every counter, outcome and alert.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def main(tables, docs):
+    docs = pathlib.Path(docs)
+    page = (docs / "operations.md").read_text(encoding="utf-8")
+    first_cells = "\n".join(line.split("|")[1] for line in page.splitlines()
+                            if line.startswith("|"))
+    said = subprocess.run([tables], check=True, capture_output=True, text=True).stdout
+    names = [row.split("\t")[1] for row in said.splitlines()
+             if row.startswith(("counter\t", "outcome\t"))]
+    assert len(names) > 20, "the tables are not what they were"
+    lacking = [name for name in names if f"`{name}`" not in first_cells]
+    rules = (docs / "prometheus/karmalb.rules.yml").read_text(encoding="utf-8")
+    lacking += [alert for alert in re.findall(r"alert: (\w+)", rules) if alert not in first_cells]
+    for name in lacking:
+        print(f"docs/operations.md: no row says what to do about {name}")
+    return 1 if lacking else 0
+
+
+sys.exit(main(*sys.argv[1:]))
