@@ -205,14 +205,17 @@ client_connected(struct client *c, uint64_t now_us)
 		client_send(c, now_us);
 }
 
-/* Starts what is due and ends what took too long.  Returns how many clients are under way. */
+/* Starts what is due, each client in its turn, and ends what took too long.  Returns how many
+ * clients are under way. */
 static unsigned
 clients_tick(uint64_t now_us, double *budget, bool may_start)
 {
-	unsigned n_busy = 0;
+	static unsigned first;
+	unsigned n_busy = 0, begin = first;
 
 	for (unsigned i = 0; i < options.n_clients; i++) {
-		struct client *c = &clients[i];
+		unsigned turn = (begin + i) % options.n_clients;
+		struct client *c = &clients[turn];
 		bool is_free = c->state == CLIENT_IDLE || c->state == CLIENT_READY;
 
 		if (!is_free && now_us - c->started_us > options.timeout_us) {
@@ -225,6 +228,7 @@ clients_tick(uint64_t now_us, double *budget, bool may_start)
 					now_us);
 		} else if (is_free && may_start && *budget >= 1) {
 			*budget -= 1;
+			first = turn + 1;
 			client_start(c, now_us);
 		}
 		n_busy += c->state != CLIENT_IDLE && c->state != CLIENT_READY &&

@@ -136,6 +136,17 @@ drops_are_at_least() {
 	[ "$(drops "$1")" -ge "$2" ]
 }
 
+# Totals come up every 100 ms, so what is compared with them is waited for.
+counter_is_between() {
+	local value
+	value=$(counter "$1")
+	[ "$value" -ge "$2" ] && [ "$value" -le "$3" ]
+}
+
+service_field_is() {
+	[ "$(ask_json 'SHOW SERVICES' "r[0]['$1']")" = "$2" ]
+}
+
 # fetch [CURL OPTION...]: one request from the client to the VIP's /.
 fetch() {
 	in_ns client curl -sS --max-time 10 "$@" "http://$WORLD_VIP/"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 90 s
+# limit: 180 s
 # What a person, a script or a broken peer says wrong is answered with a sentence, and nothing of it
 # comes into force.
 . "$(dirname "$0")/_init.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 90 s
+# limit: 180 s
 # Without a control plane traffic goes on as before; a new one begins from the shares in force.
 . "$(dirname "$0")/_init.sh"
 

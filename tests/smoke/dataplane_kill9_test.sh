@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 120 s
+# limit: 180 s
 # A data plane that is killed starts again beside what it left behind; until then and while it
 # starts, the kernel never answers for the VIP.  A clean stop leaves nothing.
 . "$(dirname "$0")/_init.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 90 s
+# limit: 180 s
 # A mirror that crashes under load gets no new connections soon after, and has its share again
 # when it is back.
 . "$(dirname "$0")/_init.sh"

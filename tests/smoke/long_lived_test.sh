@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 90 s
+# limit: 180 s
 # What is open stays where it is: keep-alive connections and a slow download survive that shares
 # change every second.
 . "$(dirname "$0")/_init.sh"
@@ -32,4 +32,5 @@ load_stop
 load_value 'r'
 expect_equal "requests over kept connections that failed" "$(load_failed)" 0
 # 24 clients, 24 connections and the download's.
-expect_equal "connections opened" "$(ask_json 'SHOW SERVICES' 'r[0]["total"]')" 25
+wait_for 2 "25 connections" service_field_is total 25 ||
+	fail "connections opened: $(ask_json 'SHOW SERVICES' 'r[0]["total"]')"

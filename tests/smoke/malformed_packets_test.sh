@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 90 s
+# limit: 180 s
 # Packets that no honest sender makes are dropped under their reason's name, and traffic goes on.
 . "$(dirname "$0")/_init.sh"
 

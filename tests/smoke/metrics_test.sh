@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 120 s
+# limit: 180 s
 # A real Prometheus scrapes the balancer and answers with the shares that karmactl shows.
 . "$(dirname "$0")/_init.sh"
 

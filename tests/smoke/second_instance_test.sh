@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 60 s
+# limit: 180 s
 # A second data plane or control plane is refused with a sentence, and the first does not notice.
 . "$(dirname "$0")/_init.sh"
 
