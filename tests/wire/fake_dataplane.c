@@ -251,7 +251,7 @@ take(struct fake *f, const union message *m, size_t size)
 	ck_assert_uint_eq(karmalb_message_size(m->header.message), size);
 	switch (m->header.message) {
 	case KARMALB_MESSAGE_BEGIN:
-		f->is_leaving_begun |= f->draft.intent != NULL;
+		f->was_superseded |= f->draft.intent != NULL;
 		error = intent_draft_begin(&f->draft, &m->begin, f->epoch, &err);
 		break;
 	case KARMALB_MESSAGE_SERVICE:

@@ -14,16 +14,14 @@
 
 #include "intent.h"
 
-#define FAKE_MIRRORS_MAX 8
-
 struct fake {
 	char dir[64]; /* run directory, configuration and log of the control plane */
 	int listener;
 	int fd; /* -1: no control plane connected */
 	pid_t pid;
-	uint32_t epoch;        /* the newest committed */
-	bool is_leaving_begun; /* fake_next_intent() has seen a BEGIN that was never committed */
-	bool is_on_loopback;   /* mirrors are, which a real data plane would not take */
+	uint32_t epoch;      /* the newest committed */
+	bool was_superseded; /* a transaction was given up for a newer one */
+	bool is_on_loopback; /* mirrors are, which a real data plane would not take */
 	struct intent_draft draft;
 };
 

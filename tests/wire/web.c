@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include <check.h>
+
+#include <karmalb/clock.h>
+
+/* Four mirrors behind one listen, documented rule, no pings. */
+static const char services[] =
+	"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; ha_strategy = \"nodeads\";\n"
+	"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\";\n"
+	"  mirrors = ( { name = \"m1\"; address = \"10.0.0.1\"; },\n"
+	"              { name = \"m2\"; address = \"10.0.0.2\"; },\n"
+	"              { name = \"m3\"; address = \"10.0.0.3\"; },\n"
+	"              { name = \"m4\"; address = \"10.0.0.4\"; } ); }";
+
+const double web_equal[4] = {0.25, 0.25, 0.25, 0.25};
+const double web_w1[4] = {0.15, 0.30, 0.05, 0.50};
+struct web web;
+
+void
+web_set_up(void)
+{
+	memset(&web.totals, 0, sizeof(web.totals));
+	fake_start(&web.fake, services);
+	fake_accept(&web.fake, WEB_PROMPT_MS);
+}
+
+void
+web_tear_down(void)
+{
+	fake_stop(&web.fake);
+}
+
+void
+web_assert_shares(const struct intent *intent, const double *expected, double tolerance)
+{
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_double_eq_tol(intent->mirrors[i].share, expected[i], tolerance);
+}
+
+void
+web_send_pairs(const double *shares)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		struct karmalb_slot slot = {
+			.listen = {karmalb_address_from_v4(inet_addr("192.0.2.10")), htons(80),
+				IPPROTO_TCP},
+			.address = {karmalb_address_from_v4(htonl(0x0a000001 + i)), htons(80),
+				IPPROTO_TCP},
+			.slot = (uint16_t)i,
+			.is_selected = 1,
+			.share = shares[i],
+		};
+
+		fake_send(&web.fake, KARMALB_MESSAGE_SLOT, &slot);
+		web.totals[i].slot = (uint16_t)i;
+		web.totals[i].stamp_us = karmalb_now_us();
+		fake_send(&web.fake, KARMALB_MESSAGE_SLOT_TOTALS, &web.totals[i]);
+	}
+}
+
+void
+web_send_answers(unsigned n)
+{
+	static const uint64_t latencies_us[4] = {10000, 5000, 30000, 3000};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct karmalb_slot_totals *t = &web.totals[i];
+
+		t->slot = (uint16_t)i;
+		t->opened += n;
+		t->outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES] += n;
+		t->query.count += n;
+		t->query.sum_us += n * latencies_us[i];
+		t->query.histogram[karmalb_histogram_bucket(latencies_us[i])] += n;
+		t->query.max_us = latencies_us[i];
+		t->stamp_us = t->last_success_us = karmalb_now_us();
+		fake_send(&web.fake, KARMALB_MESSAGE_SLOT_TOTALS, t);
+	}
+}
+
+void
+web_apply_and_free(struct intent *intent)
+{
+	fake_apply(&web.fake, intent);
+	intent_free(intent);
+}
