@@ -34,6 +34,11 @@ enum config_rx_checksum {
 	CONFIG_RX_CHECKSUM_PARTIAL,
 };
 
+enum config_default_route {
+	CONFIG_DEFAULT_ROUTE_REFUSE,
+	CONFIG_DEFAULT_ROUTE_TAKE,
+};
+
 enum config_reply_via {
 	CONFIG_REPLY_VIA_LEARNED,
 	CONFIG_REPLY_VIA_ROUTE,
@@ -44,6 +49,7 @@ struct config_port {
 	char device[KARMALB_NAME_MAX]; /* "af_xdp:eth1" */
 	unsigned rx_checksum;          /* enum config_rx_checksum */
 	unsigned reply_via;            /* enum config_reply_via */
+	unsigned default_route;        /* enum config_default_route */
 };
 
 /* For 'karmalb-controlplane --dataplane-arguments'; the control plane itself needs none of it. */

@@ -25,8 +25,9 @@ print_port(const struct config_port *port, FILE *out)
 		sizeof(rx_checksum));
 	setting_format(
 		setting_find(SETTING_SCOPE_PORT, "reply_via"), port, reply_via, sizeof(reply_via));
-	fprintf(out, "--port=%s=%s,rx_checksum=%s,reply_via=%s\n", port->name, port->device,
-		rx_checksum, reply_via);
+	fprintf(out, "--port=%s=%s,rx_checksum=%s,reply_via=%s%s\n", port->name, port->device,
+		rx_checksum, reply_via,
+		port->default_route == CONFIG_DEFAULT_ROUTE_TAKE ? ",default_route=take" : "");
 }
 
 void

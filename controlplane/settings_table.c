@@ -9,6 +9,7 @@
 
 static const char *const idle_choices[] = {"sleep", "spin", NULL};
 static const char *const rx_checksum_choices[] = {"auto", "wire", "partial", NULL};
+static const char *const default_route_choices[] = {"refuse", "take", NULL};
 static const char *const reply_via_choices[] = {"learned", "route", NULL};
 static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
 static const char *const ping_choices[] = {"none", "tcp", NULL};
@@ -75,6 +76,8 @@ const struct setting settings[] = {
 		.help = "Whether received checksums are finished; auto: partial on veth, else wire"},
 	{IN_PORT(CHOICE, reply_via), .default_text = "learned", .choices = reply_via_choices,
 		.help = "Replies go to the MAC that the client came from, or by the kernel's route"},
+	{IN_PORT(CHOICE, default_route), .default_text = "refuse", .choices = default_route_choices,
+		.help = "Whether the interface may be the one of the host's default route"},
 
 	{IN_CONTROLPLANE(NAME, local_name), .default_text = "", .zero = "the host's name",
 		.help = "What this balancer is called"},

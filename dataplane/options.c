@@ -43,7 +43,9 @@ static const struct row rows[] = {
 		"a port: af_xdp:INTERFACE, or any DPDK device string; repeatable, at least one.\n"
 		"rx_checksum=auto|wire|partial: whether received TCP and UDP checksums are\n"
 		"finished (auto: partial on veth, else wire).  reply_via=learned|route: replies go\n"
-		"to the MAC that the client's packets last came from, or to the default gateway",
+		"to the MAC that the client's packets last came from, or to the default gateway.\n"
+		"default_route=refuse|take: whether the interface may be the one of the host's\n"
+		"default route",
 		add_port},
 	{"source", "ADDRESS[/BITS]", NULL,
 		"our addresses towards the mirrors, every address of the prefix; repeatable, at\n"
@@ -198,10 +200,14 @@ set_port_key(struct port_conf *p, const char *key, struct err *err)
 		p->is_reply_by_route = false;
 	else if (strcmp(key, "reply_via=route") == 0)
 		p->is_reply_by_route = true;
+	else if (strcmp(key, "default_route=refuse") == 0)
+		p->may_take_default_route = false;
+	else if (strcmp(key, "default_route=take") == 0)
+		p->may_take_default_route = true;
 	else
 		return err_set(err, -EINVAL,
-			"--port %s: '%s', expected rx_checksum=auto|wire|partial or "
-			"reply_via=learned|route",
+			"--port %s: '%s', expected rx_checksum=auto|wire|partial, "
+			"reply_via=learned|route or default_route=refuse|take",
 			p->name, key);
 	return 0;
 }
@@ -213,7 +219,8 @@ set_port_key(struct port_conf *p, const char *key, struct err *err)
 static bool
 is_port_key(const char *part)
 {
-	return strncmp(part, "rx_checksum", 11) == 0 || strncmp(part, "reply_via", 9) == 0;
+	return strncmp(part, "rx_checksum", 11) == 0 || strncmp(part, "reply_via", 9) == 0 ||
+	       strncmp(part, "default_route", 13) == 0;
 }
 
 static int

@@ -17,6 +17,7 @@
 #include "netlink.h"
 #include "port_memory.h"
 #include "ports.h"
+#include "route.h"
 #include "steer.h"
 
 #define AF_XDP_PREFIX "af_xdp:"
@@ -72,6 +73,24 @@ check_queues(struct port *port, unsigned n_queues, uint16_t n_workers, struct er
 	return 0;
 }
 
+/*
+ * Whoever loses the interface of the default route may lose the host: many drivers reset their
+ * queues when a program is put on them, and a wrong service takes what was meant for the host.
+ */
+static int
+check_default_route(const struct port *port, struct netlink *nl, struct err *err)
+{
+	struct route route;
+
+	if (port->conf.may_take_default_route || route_default(nl, 0, &route) != 0 ||
+		route.ifindex != port->ifindex)
+		return 0;
+	return err_set(err, -EPERM,
+		"port %s: the host's default route leaves by %s, and with it you may lose the "
+		"host; use another interface, or say default_route = \"take\" for this port",
+		port->conf.name, port->interface);
+}
+
 static int
 check_af_xdp(struct port *port, struct netlink *nl, uint16_t n_workers, struct err *err)
 {
@@ -92,6 +111,8 @@ check_af_xdp(struct port *port, struct netlink *nl, uint16_t n_workers, struct e
 			port->conf.name, interface);
 	int error = check_link(port, &link, err);
 
+	if (error == 0)
+		error = check_default_route(port, nl, err);
 	if (error != 0)
 		return error;
 	interface_read_device(interface, &device);

@@ -40,7 +40,8 @@ struct port_conf {
 	char name[KARMALB_NAME_MAX];
 	char device[KARMALB_NAME_MAX]; /* DPDK device string, or "af_xdp:IFACE" */
 	enum port_checksum rx_checksum;
-	bool is_reply_by_route; /* for tables.ports; false: replies go to the learned MAC */
+	bool is_reply_by_route;      /* for tables.ports; false: replies go to the learned MAC */
+	bool may_take_default_route; /* the interface may be the one of the host's default route */
 };
 
 struct port {

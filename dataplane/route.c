@@ -95,7 +95,8 @@ take_default(const struct nlmsghdr *message, void *context)
 			metric = mnl_attr_get_u32(a);
 		read_attribute(a, &route);
 	}
-	if (rtm->rtm_table != RT_TABLE_MAIN || route.ifindex != search->ifindex ||
+	if (rtm->rtm_table != RT_TABLE_MAIN ||
+		(search->ifindex != 0 && route.ifindex != search->ifindex) ||
 		route.type != RTN_UNICAST || (search->is_found && metric >= search->metric))
 		return true;
 	*search->route = route;

@@ -23,7 +23,8 @@ int
 route_lookup(struct netlink *nl, const struct karmalb_address *to, struct route *route);
 
 /*
- * The IPv4 default route of the main table that leaves by 'ifindex', the one of the lowest metric.
+ * The IPv4 default route of the main table that leaves by 'ifindex' (0: by any interface), the one
+ * of the lowest metric.
  * 0, or -ENETUNREACH where there is none.
  */
 int

@@ -56,7 +56,23 @@ step "the interface of the default route"
 in_ns lb ip route add default via 10.99.0.2
 doctor 3 'carries the default route' eth0
 doctor 0 'as agreed' --yes eth0
+in_ns lb ip link add other0 type veth peer name other1
+in_ns lb ip link set other0 up
 in_ns lb ip route del default
+in_ns lb ip route add default via 10.99.0.2 metric 50
+in_ns lb ip route add default dev other0 metric 10
+doctor 0 'does not leave by eth0' eth0
+in_ns lb ip link del other0
+
+step "nor does the data plane take it without a word"
+if dataplane_start 2>/dev/null; then
+	fail "it takes the interface of the default route"
+fi
+expect_match "the sentence" "$(cat "$WORLD_DIR/log/dataplane")" 'default route leaves by eth0'
+sed -i 's/device = "af_xdp:eth0";/& default_route = "take";/' "$WORLD_DIR/karmalb.conf"
+dataplane_start || fail "it does not take what it may"
+finish dataplane 8
+in_ns lb ip route flush exact default
 
 step "nothing has changed"
 snapshot >"$WORLD_DIR/after"

@@ -53,7 +53,8 @@ END_TEST
 START_TEST(every_option_reaches_its_field)
 {
 	ck_assert_msg(parse("--run-dir", "/tmp/x", "--port",
-			      "front=af_xdp:eth1,rx_checksum=partial,reply_via=route",
+			      "front=af_xdp:eth1,rx_checksum=partial,reply_via=route,"
+			      "default_route=take",
 			      "--port=back=net_null0,size=64,copy=1,rx_checksum=wire", SOURCE,
 			      "--source=10.0.1.1", "--workers=1-1", "--idle=spin",
 			      "--idle-spin-us=0", "--huge-pages=512M", "--max-flows=2M",
@@ -68,6 +69,8 @@ START_TEST(every_option_reaches_its_field)
 	ck_assert_str_eq(o.ports[1].device, "net_null0,size=64,copy=1");
 	ck_assert_int_eq(o.ports[1].rx_checksum, PORT_CHECKSUM_WIRE);
 	ck_assert(!o.ports[1].is_reply_by_route);
+	ck_assert(o.ports[0].may_take_default_route);
+	ck_assert(!o.ports[1].may_take_default_route);
 	ck_assert_uint_eq(o.n_sources, 17);
 	ck_assert_uint_eq(o.worker_cpus[0], 1);
 	ck_assert(!o.is_sleeping);
