@@ -25,6 +25,15 @@ random_shares(const struct strategy_view *view, double *shares)
 	normalise(shares, view->n_mirrors, 1);
 }
 
+/* Shown as what they come to; the order makes the choice. */
+static void
+roundrobin_shares(const struct strategy_view *view, double *shares)
+{
+	for (unsigned i = 0; i < view->n_mirrors; i++)
+		shares[i] = 1;
+	normalise(shares, view->n_mirrors, 1);
+}
+
 /* All dead: those with the fewest failures in a row, evenly, whatever their weights. */
 static void
 least_bad_shares(const struct strategy_view *view, double *shares)
@@ -118,6 +127,12 @@ const struct strategy strategies[] = {
 		.uses_health = true,
 		.uses_karma = true,
 		.shares = nodeads_shares,
+	},
+	{
+		.name = "roundrobin",
+		.help = "one after the other, whatever their weights; a dead mirror keeps its turn",
+		.selector = KARMALB_SELECTOR_ROTATE,
+		.shares = roundrobin_shares,
 	},
 	{.name = NULL},
 };

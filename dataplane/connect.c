@@ -9,6 +9,10 @@
 
 static enum karmalb_worker_counter
 choose_mirror(struct ledger *ledger, const struct table_service *service, uint16_t *slot);
+static bool
+take_turn(struct ledger *ledger, const struct table_service *service, uint16_t *slot);
+static bool
+draw(struct ledger *ledger, const struct table_service *service, uint16_t *slot);
 static enum karmalb_worker_counter
 enter_flow(struct ledger *ledger, const struct connect_request *request,
 	const struct source_port *port, uint32_t record);
@@ -74,11 +78,9 @@ choose_mirror(struct ledger *ledger, const struct table_service *service, uint16
 
 	if (n == 0)
 		return KARMALB_COUNTER_DROP_NO_MIRROR;
-	for (unsigned i = 0; i < CONNECT_DRAWS; i++) {
-		*slot = pick_draw(columns, n, pick_random(ledger->random));
-		if (is_reachable(ledger->tables, *slot))
-			return 0;
-	}
+	if (service->selector == KARMALB_SELECTOR_ROTATE ? take_turn(ledger, service, slot)
+							 : draw(ledger, service, slot))
+		return 0;
 	uint32_t column = (uint32_t)(pick_random(ledger->random) % n);
 
 	/* Bounded by KARMALB_MIRRORS_MAX.  Every mirror owns the main part of some column. */
@@ -89,6 +91,37 @@ choose_mirror(struct ledger *ledger, const struct table_service *service, uint16
 		column = column + 1 < n ? column + 1 : 0;
 	}
 	return KARMALB_COUNTER_DROP_NO_NEXT_HOP;
+}
+
+/* The next in the order that all workers share.  Who cannot be reached loses its turn. */
+static bool
+take_turn(struct ledger *ledger, const struct table_service *service, uint16_t *slot)
+{
+	const struct table_alias *columns = &ledger->tables->columns[service->first_column];
+	uint64_t *turns = &ledger->flows->header->turns[service->turn];
+
+	/* Bounded by KARMALB_MIRRORS_MAX. */
+	for (unsigned i = 0; i < service->n_columns; i++) {
+		uint64_t turn = __atomic_fetch_add(turns, 1, __ATOMIC_RELAXED);
+
+		*slot = columns[turn % service->n_columns].slot;
+		if (is_reachable(ledger->tables, *slot))
+			return true;
+	}
+	return false;
+}
+
+static bool
+draw(struct ledger *ledger, const struct table_service *service, uint16_t *slot)
+{
+	const struct table_alias *columns = &ledger->tables->columns[service->first_column];
+
+	for (unsigned i = 0; i < CONNECT_DRAWS; i++) {
+		*slot = pick_draw(columns, service->n_columns, pick_random(ledger->random));
+		if (is_reachable(ledger->tables, *slot))
+			return true;
+	}
+	return false;
 }
 
 /* Nothing that can fail comes after the record is linked. */

@@ -27,7 +27,7 @@
 #include "tables.h"
 
 #define FLOW_MAGIC          UINT64_C(0x776f6c66626c6d6b) /* "kmlbflow" */
-#define FLOW_LAYOUT_VERSION 1
+#define FLOW_LAYOUT_VERSION 2
 #define FLOW_NONE           UINT32_MAX
 #define FLOW_BUCKET_WAYS    10
 #define FLOW_PORT_FIRST     1024 /* source ports we use: this one up to 65535 */
@@ -133,6 +133,11 @@ struct flow_header {
 	uint64_t worker_size;
 	struct karmalb_address sources[KARMALB_SOURCES_MAX]; /* what flow.source means */
 	struct slot slots[KARMALB_SLOTS_MAX];
+	/*
+	 * Turns taken by services that rotate, by table_service.turn.  The one thing here that all
+	 * workers write, atomically, once for a new flow.
+	 */
+	uint64_t turns[KARMALB_SLOTS_MAX];
 };
 
 struct flow_conf {

@@ -31,6 +31,21 @@ pick_build(struct table_alias *columns, const struct pick_share *shares, unsigne
 	return n;
 }
 
+unsigned
+pick_order(struct table_alias *columns, const struct pick_share *shares, unsigned n_shares)
+{
+	double positive[KARMALB_MIRRORS_MAX];
+
+	assert(n_shares <= KARMALB_MIRRORS_MAX);
+	unsigned n = take_positive(positive, columns, shares, n_shares);
+
+	for (unsigned i = 0; i < n; i++) {
+		columns[i].threshold = UINT32_MAX;
+		columns[i].alias = columns[i].slot;
+	}
+	return n;
+}
+
 static unsigned
 take_positive(
 	double *shares, struct table_alias *columns, const struct pick_share *all, unsigned n_all)

@@ -23,6 +23,13 @@ struct pick_share {
 unsigned
 pick_build(struct table_alias *columns, const struct pick_share *shares, unsigned n_shares);
 
+/*
+ * The same for taking turns: the mirrors whose share is above 0, in their order.  What pick_draw()
+ * makes of such columns is a uniform draw.
+ */
+unsigned
+pick_order(struct table_alias *columns, const struct pick_share *shares, unsigned n_shares);
+
 /* The slot that 64 random bits choose; 'n_columns' > 0. */
 static inline uint16_t
 pick_draw(const struct table_alias *columns, uint32_t n_columns, uint64_t random)

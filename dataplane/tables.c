@@ -93,9 +93,13 @@ add_services(struct tables *t, const struct tables_parts *parts)
 		t->services[i] = (struct table_service){
 			.listen = s->listen,
 			.first_column = n_columns,
-			.n_columns = pick_build(&t->columns[n_columns], shares, s->n_mirrors),
 			.selector = s->selector,
+			.turn = s->n_mirrors > 0 ? shares[0].slot : 0,
 		};
+		t->services[i].n_columns =
+			s->selector == KARMALB_SELECTOR_ROTATE
+				? pick_order(&t->columns[n_columns], shares, s->n_mirrors)
+				: pick_build(&t->columns[n_columns], shares, s->n_mirrors);
 		n_columns += t->services[i].n_columns;
 	}
 	t->n_services = in->n_services;

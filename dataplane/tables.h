@@ -42,7 +42,8 @@ struct table_service {
 	uint32_t first_column; /* into tables.columns */
 	uint32_t n_columns;    /* 0: no eligible mirror */
 	uint8_t selector;      /* enum karmalb_selector */
-	uint8_t pad[3];
+	uint8_t pad;
+	uint16_t turn; /* which of flow_header.turns counts its rotation: its first mirror's slot */
 };
 
 struct table_port {

@@ -72,6 +72,7 @@ struct karmalb_begin {
 
 enum karmalb_selector {
 	KARMALB_SELECTOR_WEIGHTED, /* a mirror with probability share / sum of shares */
+	KARMALB_SELECTOR_ROTATE,   /* those with a share above 0 in their order, over all workers */
 	KARMALB_N_SELECTORS,
 };
 

@@ -107,6 +107,19 @@ START_TEST(mirror_of_share_0_is_never_drawn)
 }
 END_TEST
 
+START_TEST(order_is_kept_and_share_0_left_out)
+{
+	struct pick_share shares[] = {{0.5, 7}, {0, 1}, {0.1, 3}, {0.4, 2}};
+	struct table_alias columns[4];
+
+	ck_assert_uint_eq(pick_order(columns, shares, 4), 3);
+	ck_assert_uint_eq(columns[0].slot, 7);
+	ck_assert_uint_eq(columns[1].slot, 3);
+	ck_assert_uint_eq(columns[2].slot, 2);
+	ck_assert_uint_eq(pick_draw(columns, 3, UINT64_MAX), 2);
+}
+END_TEST
+
 START_TEST(nothing_to_choose_from_gives_no_columns)
 {
 	struct pick_share shares[] = {{0, 0}, {0, 1}};
@@ -133,8 +146,8 @@ int
 main(void)
 {
 	const TTest *tests[] = {columns_hold_the_shares_exactly, documented_shares_are_drawn,
-		mirror_of_share_0_is_never_drawn, nothing_to_choose_from_gives_no_columns,
-		only_mirror_is_always_drawn, NULL};
+		mirror_of_share_0_is_never_drawn, order_is_kept_and_share_0_left_out,
+		nothing_to_choose_from_gives_no_columns, only_mirror_is_always_drawn, NULL};
 
 	return suite_run("pick", tests);
 }

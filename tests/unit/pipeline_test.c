@@ -2,6 +2,7 @@
 /* What holds for bursts of any packets, and what of a packet's way no other test covers. */
 #include <string.h>
 
+#include "pick.h"
 #include "suite.h"
 #include "talk.h"
 
@@ -351,6 +352,43 @@ START_TEST(picks_follow_the_shares_and_share_0_gets_none)
 }
 END_TEST
 
+/* Vector R1, and what becomes of it where a mirror cannot be reached. */
+START_TEST(rotation_is_exact_over_all_workers)
+{
+	static const unsigned expected[] = {0, 1, 2, 0, 1, 2, 0};
+	struct pick_share shares[] = {{1, 0}, {1, 1}, {1, 2}};
+	struct flow_table tables[2];
+	unsigned n = 0;
+
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 3, .n_workers = 2});
+	f.tables.services[0].selector = KARMALB_SELECTOR_ROTATE;
+	f.tables.services[0].n_columns = pick_order(f.tables.columns, shares, 3);
+	flow_table_open(&tables[0], f.header, 0);
+	flow_table_open(&tables[1], f.header, 1);
+	for (unsigned i = 0; i < 7; i++) {
+		struct talk t = talk_new(&f, n++);
+
+		f.pipeline.flows = &tables[i & 1];
+		ck_assert(talk_client(&t, SEG_SYN, 0).is_sent);
+		ck_assert_uint_eq(talk_slot(&t), expected[i]);
+		t.client_seq--;
+		ck_assert(talk_client(&t, SEG_SYN, 0).is_sent); /* repeated: no new flow */
+	}
+	f.tables.slots[1].has_next_hop = false;
+	for (unsigned i = 0; i < 4; i++) {
+		struct talk t = talk_new(&f, n++);
+
+		ck_assert(talk_client(&t, SEG_SYN, 0).is_sent);
+		ck_assert_uint_eq(talk_slot(&t), i & 1 ? 0 : 2);
+	}
+	f.tables.ports[1].is_up = false;
+	struct talk late = talk_new(&f, n);
+
+	ck_assert_int_eq(talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(flows_keep_their_mirror_when_shares_change)
 {
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 2});
@@ -418,7 +456,7 @@ main(void)
 		replies_follow_the_clients_last_way,
 		replies_leave_by_the_gateway_where_the_port_says_so,
 		packets_to_the_mirror_bear_its_next_hop, mirror_without_next_hop_is_not_picked,
-		picks_follow_the_shares_and_share_0_gets_none,
+		picks_follow_the_shares_and_share_0_gets_none, rotation_is_exact_over_all_workers,
 		flows_keep_their_mirror_when_shares_change, strangers_are_dropped_by_name,
 		tick_asks_for_the_next_in_time, NULL};
 

@@ -110,11 +110,14 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 		const char *name, *text, *sentence;
 	} rows[] = {
 		{"ha_strategy", "fastest",
-			"ha_strategy = \"fastest\": expected one of \"random\", \"nodeads\""},
-		{"ha_strategy", "roundrobin",
-			"ha_strategy = \"roundrobin\" is not available in this version, "
-			"expected one of \"random\", \"nodeads\""},
-		{"ha_strategy", "", "ha_strategy = \"\": expected one of \"random\", \"nodeads\""},
+			"ha_strategy = \"fastest\": expected one of \"random\", \"nodeads\", "
+			"\"roundrobin\""},
+		{"ha_strategy", "noerrors",
+			"ha_strategy = \"noerrors\" is not available in this version, "
+			"expected one of \"random\", \"nodeads\", \"roundrobin\""},
+		{"ha_strategy", "",
+			"ha_strategy = \"\": expected one of \"random\", \"nodeads\", "
+			"\"roundrobin\""},
 		{"ha_period_karma", "500ms",
 			"ha_period_karma = \"500ms\": expected a duration from 1s to 1d "
 			"such as \"60s\" (a bare number counts seconds)"},

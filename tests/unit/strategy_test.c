@@ -155,6 +155,16 @@ START_TEST(a_lone_trial_takes_everything)
 }
 END_TEST
 
+START_TEST(roundrobin_looks_at_neither_weight_nor_health)
+{
+	make_mirrors(3, (const uint32_t[]){0, 4, 9});
+	mirrors[0].configured = 0.8;
+	draw("roundrobin", 3);
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_double_eq_tol(shares[i], 1 / 3.0, 1e-12);
+}
+END_TEST
+
 START_TEST(a_service_without_mirrors_is_no_accident)
 {
 	for (const struct strategy *s = strategies; s->name != NULL; s++)
@@ -186,6 +196,7 @@ main(void)
 	tcase_add_test(tc, a_trial_never_takes_more_than_was_configured);
 	tcase_add_test(tc, trials_carry_load_when_most_of_the_pool_is_gone);
 	tcase_add_test(tc, a_lone_trial_takes_everything);
+	tcase_add_test(tc, roundrobin_looks_at_neither_weight_nor_health);
 	tcase_add_test(tc, a_service_without_mirrors_is_no_accident);
 	tcase_add_test(tc, a_trial_is_at_least_the_floor);
 	srunner_run_all(runner, CK_NORMAL);
