@@ -25,6 +25,18 @@ log_set_level(enum log_level level)
 	atomic_store_explicit(&level_now, level, memory_order_relaxed);
 }
 
+const char *
+log_change_level(bool is_more)
+{
+	unsigned level = atomic_load_explicit(&level_now, memory_order_relaxed);
+
+	if (is_more && level < LOG_LEVEL_DEBUG)
+		log_set_level(++level);
+	else if (!is_more && level > LOG_LEVEL_ERROR)
+		log_set_level(--level);
+	return level_names[level];
+}
+
 bool
 log_level_find(const char *name, enum log_level *level)
 {

@@ -22,6 +22,10 @@ enum log_level {
 void
 log_set_level(enum log_level level);
 
+/* One level more is written from here on, or one less; returns its name. */
+const char *
+log_change_level(bool is_more);
+
 /* "error", "warning", "info" or "debug" to a level; false: none of them. */
 bool
 log_level_find(const char *name, enum log_level *level);

@@ -24,7 +24,7 @@
 struct program {
 	const struct config *config;
 	struct event_base *base;
-	struct event *on_sigterm, *on_sigint;
+	struct event *on_sigterm, *on_sigint, *on_sigusr1, *on_sigusr2;
 	struct balance *balance;
 	struct metrics *metrics; /* NULL: off */
 	bool is_ending;
@@ -43,6 +43,14 @@ on_signal(evutil_socket_t number, short what, void *arg)
 	event_base_loopbreak(p->base);
 }
 
+static void
+on_log_signal(evutil_socket_t number, short what, void *arg)
+{
+	(void)what;
+	(void)arg;
+	log_warning("log level: now %s", log_change_level(number == SIGUSR1));
+}
+
 /* Timers to the microsecond, for block borders are compared with the same clock. */
 static struct event_base *
 make_base(void)
@@ -59,9 +67,9 @@ make_base(void)
 }
 
 static struct event *
-watch_signal(struct program *p, int number)
+watch_signal(struct program *p, int number, event_callback_fn callback)
 {
-	struct event *event = evsignal_new(p->base, number, on_signal, p);
+	struct event *event = evsignal_new(p->base, number, callback, p);
 
 	if (event != NULL)
 		event_add(event, NULL);
@@ -93,6 +101,10 @@ program_fini(struct program *p)
 	balance_free(p->balance); /* answers who waits for a change, so before the socket goes */
 	control_socket_close(p->control);
 	commands_free(p->commands);
+	if (p->on_sigusr2 != NULL)
+		event_free(p->on_sigusr2);
+	if (p->on_sigusr1 != NULL)
+		event_free(p->on_sigusr1);
 	if (p->on_sigint != NULL)
 		event_free(p->on_sigint);
 	if (p->on_sigterm != NULL)
@@ -144,12 +156,14 @@ program_init(struct program *p, const struct options *options)
 	p->base = make_base();
 	if (p->base == NULL)
 		goto no_memory;
-	p->on_sigterm = watch_signal(p, SIGTERM);
-	p->on_sigint = watch_signal(p, SIGINT);
+	p->on_sigterm = watch_signal(p, SIGTERM, on_signal);
+	p->on_sigint = watch_signal(p, SIGINT, on_signal);
+	p->on_sigusr1 = watch_signal(p, SIGUSR1, on_log_signal);
+	p->on_sigusr2 = watch_signal(p, SIGUSR2, on_log_signal);
 	p->balance = balance_create(p->base, p->config, options->run_dir);
 	p->commands = commands_create(p->balance, p->config);
-	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->balance == NULL ||
-		p->commands == NULL)
+	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->on_sigusr1 == NULL ||
+		p->on_sigusr2 == NULL || p->balance == NULL || p->commands == NULL)
 		goto no_memory;
 	wait_for_dataplane(p);
 	open_metrics(p);

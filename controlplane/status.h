@@ -34,7 +34,7 @@ struct status_karma {
 };
 
 /*
- * Latencies in coarse buckets: bucket 0 up to 64 us, each further one up to twice that, the last
+ * Latencies in coarse buckets: bucket 0 below 64 us, each further one below twice that, the last
  * without an end.
  */
 #define STATUS_HISTOGRAM_EDGES 18

@@ -26,7 +26,7 @@
 #define ROUND_US  (100 * KARMALB_MILLISECOND) /* totals go up this often */
 #define SAMPLE_US (5 * KARMALB_MILLISECOND)   /* rings are emptied this often under traffic */
 #define QUIET_US  (50 * KARMALB_MILLISECOND)  /* without samples for so long: no traffic */
-#define N_EVENTS  5
+#define N_EVENTS  7
 
 struct control {
 	struct event_base *loop;
@@ -358,6 +358,14 @@ stop(evutil_socket_t signal, short what, void *context)
 }
 
 static void
+change_log_level(evutil_socket_t signal, short what, void *context)
+{
+	(void)what;
+	(void)context;
+	log_warning("log level: now %s", log_change_level(signal == SIGUSR1));
+}
+
+static void
 add_event(struct control *c, evutil_socket_t fd, short what, event_callback_fn callback)
 {
 	struct event *e = event_new(c->loop, fd, what, callback, c);
@@ -380,6 +388,8 @@ add_events(struct control *c, struct err *err)
 	add_event(c, next_hops_fd(c->instance->next_hops), EV_READ | EV_PERSIST, follow_network);
 	add_event(c, SIGTERM, EV_SIGNAL | EV_PERSIST, stop);
 	add_event(c, SIGINT, EV_SIGNAL | EV_PERSIST, stop);
+	add_event(c, SIGUSR1, EV_SIGNAL | EV_PERSIST, change_log_level);
+	add_event(c, SIGUSR2, EV_SIGNAL | EV_PERSIST, change_log_level);
 	if (c->n_events != N_EVENTS)
 		return err_set(err, -ENOMEM, "no memory for events");
 	c->turn = c->events[0];
@@ -387,6 +397,8 @@ add_events(struct control *c, struct err *err)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGUSR1);
+	sigaddset(&signals, SIGUSR2);
 	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 	turn_soon(c, 0);
 	return 0;

@@ -9,12 +9,26 @@
 
 #define LOG_LINE_MAX 512
 
-static enum log_level least = LOG_LEVEL_INFO;
+static _Atomic unsigned least = LOG_LEVEL_INFO;
 
 void
 log_set_level(enum log_level level)
 {
 	least = level;
+}
+
+const char *
+log_change_level(bool is_more)
+{
+	static const char *const names[] = {"error", "warning", "info", "debug"};
+	unsigned level = least;
+
+	if (is_more && level < LOG_LEVEL_DEBUG)
+		level++;
+	else if (!is_more && level > LOG_LEVEL_ERROR)
+		level--;
+	least = level;
+	return names[level];
 }
 
 /* What opens a line: the journal's mark where stderr goes there, else the level's name. */

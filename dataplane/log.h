@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 enum log_level {
 	LOG_LEVEL_ERROR,   /* the operator must act now */
 	LOG_LEVEL_WARNING, /* the operator should act some day */
@@ -16,6 +18,10 @@ enum log_level {
 /* The least important level still printed; LOG_LEVEL_INFO at start. */
 void
 log_set_level(enum log_level level);
+
+/* One level more is printed from here on, or one less; returns its name. */
+const char *
+log_change_level(bool is_more);
 
 __attribute__((format(printf, 2, 3))) void
 log_print(enum log_level level, const char *fmt, ...);

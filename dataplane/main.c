@@ -11,8 +11,8 @@
 #include "options.h"
 
 /*
- * Only the control thread is to see the signals that end us: blocked here, before there are other
- * threads to inherit it, and unblocked in control_run().
+ * Only the control thread is to see the signals that are for us: blocked here, before there are
+ * other threads to inherit it, and unblocked in control_run().
  */
 static void
 signals_init(void)
@@ -22,6 +22,8 @@ signals_init(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGUSR1);
+	sigaddset(&signals, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGHUP, SIG_IGN); /* there is no file to read again */
 	signal(SIGPIPE, SIG_IGN);

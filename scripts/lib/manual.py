@@ -171,6 +171,8 @@ def programs_page(dataplane_help, controlplane_help, version):
     page.text("karmalb.service starts both; karmalb-dataplane.service and "
               "karmalb-controlplane.service can be restarted alone. Logs: journalctl -u "
               "'karmalb-*'.")
+    page.text("SIGUSR1 has either program log one level more, SIGUSR2 one level less: error, "
+              "warning, info (as they start), debug.")
     page.section("KARMALB-DATAPLANE")
     page.example(dataplane_help)
     page.section("KARMALB-CONTROLPLANE")

@@ -56,6 +56,18 @@ START_TEST(lines_above_the_level_are_not_written)
 }
 END_TEST
 
+START_TEST(the_level_moves_by_steps_and_stops_at_its_ends)
+{
+	log_set_level(LOG_LEVEL_INFO);
+	ck_assert_str_eq(log_change_level(true), "debug");
+	ck_assert_str_eq(log_change_level(true), "debug");
+	ck_assert_str_eq(log_change_level(false), "info");
+	ck_assert_str_eq(log_change_level(false), "warning");
+	ck_assert_str_eq(log_change_level(false), "error");
+	ck_assert_str_eq(log_change_level(false), "error");
+}
+END_TEST
+
 START_TEST(the_journal_gets_its_marks_and_no_time)
 {
 	setenv("JOURNAL_STREAM", "8:1", 1);
@@ -122,6 +134,7 @@ main(void)
 
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, lines_above_the_level_are_not_written);
+	tcase_add_test(tc, the_level_moves_by_steps_and_stops_at_its_ends);
 	tcase_add_test(tc, the_journal_gets_its_marks_and_no_time);
 	tcase_add_test(tc, an_event_is_one_line_whatever_it_quotes);
 	tcase_add_test(tc, a_line_that_is_too_long_still_ends);

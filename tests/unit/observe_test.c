@@ -132,6 +132,34 @@ START_TEST(status_shows_what_was_measured)
 }
 END_TEST
 
+START_TEST(traffic_and_histograms_are_summed_over_the_listens)
+{
+	struct status *st;
+
+	loop_begin(2);
+	loop_connect_to(1, 0, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		loop.totals[0][i].to_mirror_packets = 10 + i;
+		loop.totals[0][i].to_client_bytes = 1000 + i;
+	}
+	loop_answer(0, 0, 7, 63);
+	loop_answer(0, 0, 5, 64);
+	loop_answer(0, 1, 3, 20 * S);
+	st = status_take(loop.model, loop.now_us);
+	ck_assert_ptr_nonnull(st);
+
+	const struct status_traffic *t = &st->services[0].mirrors[0].traffic;
+
+	ck_assert_uint_eq(t->to_mirror_packets, 21);
+	ck_assert_uint_eq(t->to_client_bytes, 2001);
+	ck_assert_uint_eq(t->query.sum_us, 7 * 63 + 5 * 64 + 3 * 20 * S);
+	ck_assert_uint_eq(t->query.buckets[0], 7);
+	ck_assert_uint_eq(t->query.buckets[1], 5);
+	ck_assert_uint_eq(t->query.buckets[STATUS_HISTOGRAM_EDGES], 3);
+	status_free(st);
+}
+END_TEST
+
 START_TEST(rates_are_over_the_last_seconds)
 {
 	loop_begin(1);
@@ -165,6 +193,7 @@ main(void)
 	tcase_add_test(tc, what_was_counted_before_we_started_is_no_karma_of_ours);
 	tcase_add_test(tc, a_slot_number_may_pass_to_another_mirror);
 	tcase_add_test(tc, status_shows_what_was_measured);
+	tcase_add_test(tc, traffic_and_histograms_are_summed_over_the_listens);
 	tcase_add_test(tc, rates_are_over_the_last_seconds);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
