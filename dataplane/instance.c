@@ -12,6 +12,7 @@
 
 #include <karmalb/clock.h>
 
+#include "address.h"
 #include "log.h"
 #include "next_hop.h"
 #include "options.h"
@@ -20,6 +21,10 @@
 
 static int
 start_eal(struct instance *inst, struct err *err);
+static int
+check_sources(const struct options *options, struct err *err);
+static int
+extend_ports(struct instance *inst, struct err *err);
 static int
 create_memory(struct instance *inst, struct err *err);
 static int
@@ -41,12 +46,14 @@ instance_start(struct instance *inst, const struct options *options, struct err 
 	*inst = (struct instance){.options = options, .started_us = karmalb_now_us()};
 	if (getrandom(&inst->id, sizeof(inst->id), 0) != sizeof(inst->id))
 		return err_set(err, -EIO, "no random number to be had");
-	if ((rc = start_eal(inst, err)) < 0)
+	if ((rc = check_sources(options, err)) < 0 || (rc = start_eal(inst, err)) < 0)
 		return rc;
 	if ((rc = create_memory(inst, err)) < 0)
 		goto stop_eal;
 	if ((rc = ports_open(&inst->ports, err)) < 0)
 		goto destroy_memory;
+	if ((rc = extend_ports(inst, err)) < 0)
+		goto close_ports;
 	if ((rc = next_hops_open(&inst->next_hops, &inst->ports, err)) < 0)
 		goto close_ports;
 	if ((rc = publish_first(inst, err)) < 0)
@@ -137,6 +144,29 @@ start_eal(struct instance *inst, struct err *err)
 		ports_memory_size(&inst->ports) + (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
 	inst->packet_size = conf.memory_size;
 	return eal_start(&inst->eal, &conf, err);
+}
+
+/* What is known before there are mirrors; the rest is checked with each new list of them. */
+static int
+check_sources(const struct options *o, struct err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < o->n_sources; i++)
+		rc = address_is_free_for_source(&o->sources[i], NULL, 0, err);
+	return rc;
+}
+
+/* The sources are ours from the start; services come with the first transaction. */
+static int
+extend_ports(struct instance *inst, struct err *err)
+{
+	const struct port_intent intent = {
+		.sources = inst->options->sources,
+		.n_sources = inst->options->n_sources,
+	};
+
+	return ports_extend(&inst->ports, &intent, err);
 }
 
 static int

@@ -13,6 +13,7 @@
 
 #include <bpf/libbpf.h>
 #include <rte_dev.h>
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 
 #include "address.h"
@@ -69,7 +70,7 @@ edge_close(struct port *port, bool remove_guard)
 
 /* Has DPDK take the device, unless it took it at start (PCI). */
 static int
-device_probe(struct port *port, unsigned index, bool has_huge_pages, struct err *err)
+device_probe(struct port *port, unsigned index, struct err *err)
 {
 	char name[KARMALB_NAME_MAX], path[PATH_MAX];
 	char arguments[PATH_MAX + 128];
@@ -88,7 +89,7 @@ device_probe(struct port *port, unsigned index, bool has_huge_pages, struct err 
 		/* Scattered pages cannot be given to a device: without huge ones it must copy. */
 		snprintf(arguments, sizeof(arguments),
 			"iface=%s,start_queue=0,queue_count=%u,xdp_prog=%s,force_copy=%d",
-			port->interface, port->n_queues, path, has_huge_pages ? 0 : 1);
+			port->interface, port->n_queues, path, rte_eal_has_hugepages() ? 0 : 1);
 	}
 	if (port->kind != PORT_PCI)
 		error = rte_eal_hotplug_add("vdev", name, arguments);
@@ -220,7 +221,7 @@ port_open(struct ports *ports, unsigned index, struct err *err)
 	int error = port->kind == PORT_AF_XDP ? edge_open(port, err) : 0;
 
 	if (error == 0)
-		error = device_probe(port, index, ports->has_huge_pages, err);
+		error = device_probe(port, index, err);
 	if (error == 0)
 		error = device_configure(port, err);
 	if (error == 0)

@@ -73,7 +73,6 @@ struct ports {
 	struct port port[KARMALB_PORTS_MAX];
 	struct rte_mempool *pool; /* the one pool of all ports and queues */
 	bool is_assigning;        /* caller: put VIPs and sources on the interfaces */
-	bool has_huge_pages;      /* caller, from struct eal; without, no device writes to us */
 	uint16_t n_workers;       /* ports_check() writes */
 };
 
