@@ -109,6 +109,21 @@ START_TEST(buckets_are_cumulative_and_agree_with_the_count)
 }
 END_TEST
 
+START_TEST(every_edge_is_shown_as_it_is)
+{
+	render();
+	for (unsigned i = 0; i < STATUS_HISTOGRAM_EDGES; i++) {
+		static const char label[] = "mirror=\"m1\",le=\"";
+		const char *p = strstr(text, "karmalb_mirror_query_seconds_bucket");
+
+		for (unsigned k = 0; k <= i; k++)
+			p = strstr(p + 1, label);
+		ck_assert_double_eq(
+			atof(p + strlen(label)), (double)status_histogram_edge_us(i) / 1e6);
+	}
+}
+END_TEST
+
 START_TEST(what_does_not_exist_yet_has_no_sample)
 {
 	render();
@@ -185,6 +200,7 @@ main(void)
 	tcase_add_test(tc, a_label_value_cannot_break_out);
 	tcase_add_test(tc, the_longest_names_fit);
 	tcase_add_test(tc, buckets_are_cumulative_and_agree_with_the_count);
+	tcase_add_test(tc, every_edge_is_shown_as_it_is);
 	tcase_add_test(tc, what_does_not_exist_yet_has_no_sample);
 	tcase_add_test(tc, a_mirror_is_in_one_state);
 	tcase_add_test(tc, every_counter_of_the_contract_is_a_metric);
