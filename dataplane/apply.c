@@ -9,6 +9,7 @@
 #include <karmalb/clock.h>
 
 #include "address.h"
+#include "endpoint_text.h"
 #include "instance.h"
 #include "intent.h"
 #include "log.h"
@@ -183,25 +184,6 @@ report(struct apply *a, uint32_t epoch, int error, const struct err *err)
 	a->events.done(a->events.context, &m);
 }
 
-static bool
-has_listen(const struct intent *in, const struct karmalb_endpoint *listen)
-{
-	for (unsigned i = 0; i < in->n_services; i++)
-		if (karmalb_endpoint_equal(&in->services[i].listen, listen))
-			return true;
-	return false;
-}
-
-/* Every listen of 'part' is in 'whole', too. */
-static bool
-is_part_of(const struct intent *part, const struct intent *whole)
-{
-	for (unsigned i = 0; i < part->n_services; i++)
-		if (!has_listen(whole, &part->services[i].listen))
-			return false;
-	return true;
-}
-
 /* Steers, guards and assigns what is listened on in either of two plans; each may be NULL. */
 static int
 serve(struct apply *a, const struct roster_plan *one, const struct roster_plan *two,
@@ -220,7 +202,7 @@ serve(struct apply *a, const struct roster_plan *one, const struct roster_plan *
 	for (unsigned i = 0; two != NULL && i < two->intent->n_services; i++) {
 		const struct karmalb_endpoint *listen = &two->intent->services[i].listen;
 
-		if (one != NULL && has_listen(one->intent, listen))
+		if (one != NULL && intent_has_listen(one->intent, listen))
 			continue;
 		if (intent.n_services < KARMALB_SERVICES_MAX)
 			services[intent.n_services++] = *listen;
@@ -228,38 +210,49 @@ serve(struct apply *a, const struct roster_plan *one, const struct roster_plan *
 	return ports_serve(&a->instance->ports, &intent, err);
 }
 
-/* A source that the kernel itself would use towards a mirror would be taken from the kernel. */
 static int
-check_sources(const struct apply *a, const struct intent *in, struct err *err)
+compare_addresses(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct karmalb_address));
+}
+
+/* Whether the kernel itself would use one of our sources towards 'mirror'. */
+static int
+check_mirror(const struct apply *a, const struct karmalb_address *mirror, struct err *err)
 {
 	const struct options *o = a->instance->options;
+	char source_text[ADDRESS_TEXT_MAX], mirror_text[ADDRESS_TEXT_MAX];
+	struct karmalb_address used;
+
+	if (!address_towards(mirror, &used))
+		return 0;
+	for (unsigned i = 0; i < o->n_sources; i++)
+		if (karmalb_address_equal(&used, &o->sources[i]))
+			return err_set(err, -EADDRINUSE,
+				"source %s is the address that this host itself uses towards "
+				"mirror %s; a source must serve nothing else",
+				address_text(&used, source_text),
+				address_text(mirror, mirror_text));
+	return 0;
+}
+
+/* Asks the kernel once for each distinct mirror, for that is what takes the time. */
+static int
+check_mirrors(const struct apply *a, const struct intent *in, struct err *err)
+{
 	struct karmalb_address *mirrors = calloc(in->n_mirrors + 1u, sizeof(*mirrors));
 	int rc = 0;
 
 	if (mirrors == NULL)
-		return err_set(err, -ENOMEM, "no memory to check source addresses");
+		return err_set(err, -ENOMEM, "no memory to check mirrors");
 	for (unsigned i = 0; i < in->n_mirrors; i++)
 		mirrors[i] = in->mirrors[i].address.address;
-	for (unsigned i = 0; rc == 0 && i < o->n_sources; i++)
-		rc = address_is_free_for_source(&o->sources[i], mirrors, in->n_mirrors, err);
+	qsort(mirrors, in->n_mirrors, sizeof(*mirrors), compare_addresses);
+	for (unsigned i = 0; rc == 0 && i < in->n_mirrors; i++)
+		if (i == 0 || !karmalb_address_equal(&mirrors[i], &mirrors[i - 1]))
+			rc = check_mirror(a, &mirrors[i], err);
 	free(mirrors);
 	return rc;
-}
-
-/* The same mirrors in the same places: only shares and time-outs differ. */
-static bool
-has_same_mirrors(const struct intent *a, const struct intent *b)
-{
-	if (a->n_services != b->n_services || a->n_mirrors != b->n_mirrors)
-		return false;
-	for (unsigned i = 0; i < a->n_services; i++)
-		if (!karmalb_endpoint_equal(&a->services[i].listen, &b->services[i].listen) ||
-			a->services[i].n_mirrors != b->services[i].n_mirrors)
-			return false;
-	for (unsigned i = 0; i < a->n_mirrors; i++)
-		if (!karmalb_endpoint_equal(&a->mirrors[i].address, &b->mirrors[i].address))
-			return false;
-	return true;
 }
 
 static void
@@ -267,14 +260,14 @@ begin_waiting(struct apply *a, uint64_t now_us)
 {
 	const struct options *o = a->instance->options;
 	struct intent *in = a->waiting;
-	bool is_known = a->in_force != NULL && has_same_mirrors(in, a->in_force->intent);
+	bool is_known = a->in_force != NULL && intent_has_same_mirrors(in, a->in_force->intent);
 	struct err err = {0};
 
 	a->waiting = NULL;
 	int rc = intent_check(in, o->sources, o->n_sources, &err);
 
 	if (rc == 0 && !is_known)
-		rc = check_sources(a, in, &err);
+		rc = check_mirrors(a, in, &err);
 	if (rc == 0) {
 		a->rising = roster_plan(&a->roster, in, &err);
 		rc = a->rising ? 0 : -ENOSPC;
@@ -318,7 +311,7 @@ publish_rising(struct apply *a, uint64_t now_us)
 	int rc = 0;
 
 	if (a->in_force == NULL || a->is_serve_due ||
-		!is_part_of(a->rising->intent, a->in_force->intent)) {
+		!intent_is_part_of(a->rising->intent, a->in_force->intent)) {
 		a->is_serve_due = true;
 		rc = serve(a, a->rising, a->in_force, &err);
 	}
@@ -348,7 +341,7 @@ log_in_force(const struct apply *a)
 {
 	const struct intent *now = a->rising->intent;
 
-	if (a->in_force != NULL && has_same_mirrors(now, a->in_force->intent))
+	if (a->in_force != NULL && intent_has_same_mirrors(now, a->in_force->intent))
 		return;
 	log_info("epoch %u -> %u: %u services with %u mirrors -> %u with %u", apply_epoch(a),
 		now->epoch, a->in_force ? a->in_force->intent->n_services : 0,
@@ -361,7 +354,7 @@ finish_rising(struct apply *a)
 	struct err err = {0};
 
 	/* No worker forwards for what was removed any more: now the kernel may have it. */
-	if (a->in_force != NULL && !is_part_of(a->in_force->intent, a->rising->intent))
+	if (a->in_force != NULL && !intent_is_part_of(a->in_force->intent, a->rising->intent))
 		a->is_serve_due = true;
 	log_in_force(a);
 	roster_plan_free(a->in_force);

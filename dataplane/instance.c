@@ -20,6 +20,8 @@
 #include "worker.h"
 
 static int
+check_sources(const struct options *o, struct err *err);
+static int
 start_eal(struct instance *inst, struct err *err);
 static int
 check_sources(const struct options *options, struct err *err);
@@ -117,6 +119,19 @@ instance_wake_workers(struct instance *inst)
 {
 	for (unsigned i = 0; i < inst->n_workers; i++)
 		doorbell_ring(&inst->workers[i].bell);
+}
+
+/* Towards which mirrors the kernel uses them is looked at when mirrors are known. */
+static int
+check_sources(const struct options *o, struct err *err)
+{
+	for (unsigned i = 0; i < o->n_sources; i++) {
+		int rc = address_is_free_for_source(&o->sources[i], NULL, 0, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
 }
 
 static int

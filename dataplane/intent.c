@@ -146,6 +146,39 @@ intent_check(const struct intent *intent, const struct karmalb_address *sources,
 	return 0;
 }
 
+bool
+intent_has_listen(const struct intent *intent, const struct karmalb_endpoint *listen)
+{
+	for (unsigned i = 0; i < intent->n_services; i++)
+		if (karmalb_endpoint_equal(&intent->services[i].listen, listen))
+			return true;
+	return false;
+}
+
+bool
+intent_is_part_of(const struct intent *part, const struct intent *whole)
+{
+	for (unsigned i = 0; i < part->n_services; i++)
+		if (!intent_has_listen(whole, &part->services[i].listen))
+			return false;
+	return true;
+}
+
+bool
+intent_has_same_mirrors(const struct intent *a, const struct intent *b)
+{
+	if (a->n_services != b->n_services || a->n_mirrors != b->n_mirrors)
+		return false;
+	for (unsigned i = 0; i < a->n_services; i++)
+		if (!karmalb_endpoint_equal(&a->services[i].listen, &b->services[i].listen) ||
+			a->services[i].n_mirrors != b->services[i].n_mirrors)
+			return false;
+	for (unsigned i = 0; i < a->n_mirrors; i++)
+		if (!karmalb_endpoint_equal(&a->mirrors[i].address, &b->mirrors[i].address))
+			return false;
+	return true;
+}
+
 void
 intent_free(struct intent *intent)
 {

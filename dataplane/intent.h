@@ -84,6 +84,17 @@ int
 intent_check(const struct intent *intent, const struct karmalb_address *sources, unsigned n_sources,
 	struct err *err);
 
+bool
+intent_has_listen(const struct intent *intent, const struct karmalb_endpoint *listen);
+
+/* Every listen of 'part' is one of 'whole', too. */
+bool
+intent_is_part_of(const struct intent *part, const struct intent *whole);
+
+/* The same services with the same mirrors in the same order: only shares and the like differ. */
+bool
+intent_has_same_mirrors(const struct intent *a, const struct intent *b);
+
 /* NULL is fine. */
 void
 intent_free(struct intent *intent);

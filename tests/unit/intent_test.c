@@ -401,6 +401,48 @@ START_TEST(address_that_no_host_can_have_is_refused)
 }
 END_TEST
 
+/* One service with listen number 'service' and mirrors 'first' and first + 1. */
+static struct intent *
+make(uint16_t service_number, uint16_t first)
+{
+	struct karmalb_service s = service(0, 2);
+
+	s.listen = service(service_number, 0).listen;
+	feed_begin(1);
+	feed_service(s);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct karmalb_mirror m = mirror(0, i, 0.1 * (1 + first));
+
+		m.address = mirror(0, (uint16_t)(first + i), 0).address;
+		feed_mirror(m);
+	}
+	return commit();
+}
+
+START_TEST(other_shares_leave_the_same_mirrors)
+{
+	struct intent *a = make(0, 0), *b = make(0, 0), *other_mirror = make(0, 1),
+		      *other_listen = make(1, 0);
+
+	b->mirrors[0].share = 0.9;
+	b->services[0].query_timeout_ms++;
+	ck_assert(intent_has_same_mirrors(a, b));
+	ck_assert(!intent_has_same_mirrors(a, other_mirror));
+	ck_assert(!intent_has_same_mirrors(a, other_listen));
+	b->n_services = 0;
+	b->n_mirrors = 0;
+	ck_assert(!intent_has_same_mirrors(a, b));
+	ck_assert(intent_is_part_of(b, a));
+	ck_assert(!intent_is_part_of(a, b));
+	ck_assert(intent_is_part_of(a, other_mirror));
+	ck_assert(!intent_is_part_of(a, other_listen));
+	intent_free(a);
+	intent_free(b);
+	intent_free(other_mirror);
+	intent_free(other_listen);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -425,6 +467,7 @@ main(void)
 	tcase_add_test(tc, mirror_given_twice_is_refused);
 	tcase_add_test(tc, source_address_serves_nothing_else);
 	tcase_add_test(tc, udp_and_ipv6_are_refused_with_a_sentence);
+	tcase_add_test(tc, other_shares_leave_the_same_mirrors);
 	tcase_add_loop_test(tc, address_that_no_host_can_have_is_refused, 0, 5);
 	suite_add_tcase(suite, tc);
 
