@@ -273,7 +273,7 @@ add_ours(struct pairs *pairs, const char *prefix, const struct status *status,
 			if (!karmalb_endpoint_equal(&m->address, agent->address))
 				continue;
 			snprintf(own, sizeof(own), "%s%s_%s_", prefix, service->name, m->name);
-			pairs_add_text(pairs, own, "state", mirror_state_name(m->state));
+			pairs_add_text(pairs, own, "state", status_mirror_state(m));
 			pairs_add_number(pairs, own, "share", m->share, 6);
 			pairs_add_text(pairs, own, "why", m->why);
 		}
@@ -292,7 +292,7 @@ add_mirror(struct pairs *pairs, const char *prefix, const struct status_mirror *
 	pairs_add_count(pairs, prefix, "is_blackhole", 0);
 	pairs_add_count(pairs, prefix, "is_persistent", 0);
 	pairs_add_text(pairs, prefix, "name", mirror->name);
-	pairs_add_text(pairs, prefix, "state", mirror_state_name(mirror->state));
+	pairs_add_text(pairs, prefix, "state", status_mirror_state(mirror));
 	pairs_add_text(pairs, prefix, "why", mirror->why);
 }
 

@@ -6,7 +6,6 @@
  */
 #include "balance.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,36 +14,41 @@
 #include <event2/event.h>
 
 #include "config.h"
+#include "config_edit.h"
 #include "dplink.h"
 #include "err.h"
+#include "history.h"
 #include "log.h"
 #include "model.h"
 #include "observe.h"
 #include "pending.h"
 #include "ping.h"
+#include "pingers.h"
 #include "shares.h"
 #include "status.h"
 #include "transaction.h"
 
 #define TICK_MAX_US KARMALB_SECOND /* rates want to be sampled that often */
 
-/* What a ping's outcome is about. */
-struct pinger {
-	struct balance *balance;
-	struct model_mirror *mirror;
-	struct ping *ping;
-};
-
 struct balance {
 	struct event_base *base;
 	struct model *model;
+	const struct config *config; /* what the model was made from */
+	/* What was in force before the oldest change that the data plane has not answered; NULL:
+	 * none is out. */
+	const struct config *before;
+	uint32_t before_epoch; /* that change's */
 	struct dplink *link;
 	struct event *timer;
 	struct pending_list pending;
 	struct transaction *sent; /* the newest on this link; NULL: none */
-	unsigned n_pingers;
-	struct pinger *pingers; /* of all services' mirrors */
+	struct pingers *pingers;
 };
+
+static void
+balance_tick(struct balance *b, uint64_t now_us);
+static void
+settle_before(struct balance *b, const struct karmalb_applied *applied);
 
 /* ---- the loop ---- */
 
@@ -84,7 +88,7 @@ decide(struct balance *b, struct model_service *s, uint64_t now_us)
 		struct health_evidence e;
 
 		observe_evidence(s, m, &e);
-		ping_observe(m->pinger,
+		pinger_observe(m->pinger,
 			e.last_error_us > e.last_success_us ? e.last_error_us : e.last_success_us,
 			m->health.state == MIRROR_DEAD);
 	}
@@ -123,6 +127,15 @@ balance_tick(struct balance *b, uint64_t now_us)
 	set_timer(b, now_us);
 }
 
+/* No way back any more from what is in force. */
+static void
+forget_before(struct balance *b)
+{
+	config_free(b->before);
+	b->before = NULL;
+	b->before_epoch = 0;
+}
+
 static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -146,6 +159,8 @@ on_welcome(struct balance *b, const void *message)
 		(unsigned long long)m->instance,
 		now_us > m->started_us ? (double)(now_us - m->started_us) / KARMALB_SECOND : 0.0,
 		m->epoch, m->n_slots);
+	history_add(HISTORY_DATAPLANE, "data plane connected: instance %016llx, epoch %u in force",
+		(unsigned long long)m->instance, m->epoch);
 	observe_welcome(b->model, m, now_us);
 }
 
@@ -182,7 +197,11 @@ on_applied(struct balance *b, const void *message)
 	if (m->error != 0)
 		log_error("data plane did not take epoch %u: %s", m->epoch,
 			m->sentence[0] != '\0' ? m->sentence : strerror(-m->error));
+	if (m->error != 0)
+		history_add(HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch,
+			m->sentence[0] != '\0' ? m->sentence : strerror(-m->error));
 	pending_applied(&b->pending, m);
+	settle_before(b, m);
 }
 
 static const struct {
@@ -226,8 +245,11 @@ on_closed(void *arg, const char *why)
 {
 	struct balance *b = arg;
 
+	if (b->model->dataplane.is_connected)
+		history_add(HISTORY_DATAPLANE, "data plane lost: %s", why);
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
+	forget_before(b); /* another data plane is asked anew */
 	free(b->sent);
 	b->sent = NULL;
 	set_timer(b, karmalb_now_us());
@@ -242,59 +264,15 @@ static const struct dplink_events link_events = {
 /* ---- pings ---- */
 
 static void
-on_ping(void *arg, const struct ping_result *result)
+on_ping(void *arg, struct model_mirror *mirror, const struct ping_result *result)
 {
-	struct pinger *pinger = arg;
 	uint64_t now_us = karmalb_now_us();
 
 	if (result->is_answered)
-		observe_ping_answered(pinger->mirror, result->took_us, now_us);
+		observe_ping_answered(mirror, result->took_us, now_us);
 	else
-		observe_ping_failed(pinger->mirror, result->failure, now_us);
-	balance_tick(pinger->balance, now_us);
-}
-
-/* Whom and how often to ping, after the settings. */
-static void
-set_pingers(struct model_service *s)
-{
-	bool is_pinged = s->settings.ping != PING_NONE;
-	uint64_t interval_us =
-		is_pinged ? s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND : 0;
-
-	for (unsigned i = 0; i < s->n_mirrors; i++) {
-		struct model_mirror *m = &s->mirrors[i];
-		struct karmalb_endpoint to = m->slots[0].address;
-
-		if (s->settings.ping_port != 0)
-			to.port_be = htons((uint16_t)s->settings.ping_port);
-		ping_set(m->pinger, &to, interval_us);
-	}
-}
-
-static int
-create_pingers(struct balance *b)
-{
-	for (unsigned i = 0; i < b->model->n_services; i++)
-		b->n_pingers += b->model->services[i].n_mirrors;
-	b->pingers = calloc(b->n_pingers + 1, sizeof(b->pingers[0]));
-	if (b->pingers == NULL)
-		return -ENOMEM;
-
-	struct pinger *p = b->pingers;
-
-	for (unsigned i = 0; i < b->model->n_services; i++) {
-		struct model_service *s = &b->model->services[i];
-
-		for (unsigned k = 0; k < s->n_mirrors; k++, p++) {
-			*p = (struct pinger){b, &s->mirrors[k], ping_create(b->base, on_ping, p)};
-			if (p->ping == NULL)
-				return -ENOMEM;
-			s->mirrors[k].pinger = p->ping;
-		}
-		set_pingers(s);
-	}
-	return 0;
+		observe_ping_failed(mirror, result->failure, now_us);
+	balance_tick(arg, now_us);
 }
 
 /* ---- life ---- */
@@ -308,9 +286,12 @@ balance_create(struct event_base *base, const struct config *config, const char 
 	if (b == NULL)
 		return NULL;
 	b->base = base;
+	b->config = config_copy(config);
 	b->model = model_create(config, karmalb_now_us());
 	b->timer = evtimer_new(base, on_timer, b);
-	if (b->model == NULL || b->timer == NULL || create_pingers(b) < 0)
+	b->pingers = pingers_create(base, on_ping, b);
+	if (b->config == NULL || b->model == NULL || b->timer == NULL || b->pingers == NULL ||
+		pingers_set(b->pingers, b->model) < 0)
 		goto fail;
 	path = b->model->dataplane.path;
 	snprintf(path, sizeof(b->model->dataplane.path), "%s/%s", run_dir, DPLINK_SOCKET_NAME);
@@ -332,52 +313,128 @@ balance_free(struct balance *b)
 	pending_lost(&b->pending);
 	pending_deliver(&b->pending);
 	dplink_free(b->link);
-	for (unsigned i = 0; b->pingers != NULL && i < b->n_pingers; i++)
-		ping_free(b->pingers[i].ping);
-	free(b->pingers);
+	pingers_free(b->pingers);
 	if (b->timer != NULL)
 		event_free(b->timer);
 	free(b->sent);
 	model_free(b->model);
+	config_free(b->before);
+	config_free(b->config);
 	free(b);
 }
 
 /* ---- changes ---- */
 
-int
-balance_change(struct balance *b, const struct balance_request *request, struct err *err)
+/* Makes the model what 'wanted' says and takes it over.  0, or -ENOMEM and nothing has changed. */
+static int
+take(struct balance *b, const struct config *wanted, uint64_t now_us)
 {
-	struct model_service *s = model_find_service(b->model, request->service);
-	const struct model_dataplane *d = &b->model->dataplane;
-	struct balance_outcome outcome = {0};
-	struct service_settings wanted;
-	uint64_t now_us = karmalb_now_us();
-	struct pending *p;
+	if (model_apply(b->model, wanted, now_us) < 0)
+		return -ENOMEM;
+	if (pingers_set(b->pingers, b->model) < 0)
+		log_error("out of memory: some mirrors are not pinged");
+	if (b->before == NULL)
+		b->before = b->config;
+	else
+		config_free(b->config);
+	b->config = wanted;
+	balance_tick(b, now_us);
+	return 0;
+}
 
-	if (s == NULL) {
-		err_set(err, "there is no service '%s'", request->service);
-		return -ENOENT;
+/* Once a change is out: what its author waits for, and until when it can be turned down. */
+static void
+await(struct balance *b, struct pending *p, uint32_t epoch_before)
+{
+	const struct model_dataplane *d = &b->model->dataplane;
+	bool is_awaited = d->is_synced && d->epoch_answered != d->epoch_sent;
+
+	if (is_awaited)
+		pending_await(p, d->epoch_sent);
+	else
+		pending_settle(p, d->is_synced ? BALANCE_IN_FORCE : BALANCE_LATER);
+	if (is_awaited && b->before_epoch == 0 && d->epoch_sent != epoch_before)
+		b->before_epoch = d->epoch_sent;
+	if (b->before_epoch == 0)
+		forget_before(b);
+}
+
+/* The data plane has answered. */
+static void
+settle_before(struct balance *b, const struct karmalb_applied *applied)
+{
+	const struct config *before = b->before;
+	uint64_t now_us = karmalb_now_us();
+
+	if (before == NULL || b->before_epoch == 0 || applied->epoch < b->before_epoch)
+		return;
+	b->before = NULL;
+	b->before_epoch = 0;
+	if (applied->error == 0) {
+		config_free(before);
+		return;
 	}
-	wanted = s->settings;
-	if (settings_set(&wanted, request->name, request->value, &outcome.change, err) < 0)
-		return -EINVAL;
-	snprintf(outcome.service, sizeof(outcome.service), "%s", s->name);
-	p = pending_add(&b->pending, request, &outcome, now_us);
-	if (p == NULL) {
+	if (take(b, before, now_us) < 0) {
+		log_error("out of memory: what the data plane turned down stays");
+		config_free(before);
+		return;
+	}
+	forget_before(b); /* what was turned down */
+	log_warning("the data plane turned the change down: all is as before");
+}
+
+const struct config *
+balance_config(const struct balance *b)
+{
+	return b->config;
+}
+
+int
+balance_apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
+	struct err *err)
+{
+	struct balance_outcome outcome = {0};
+	uint64_t now_us = karmalb_now_us();
+	uint32_t epoch_before = b->model->dataplane.epoch_sent;
+	struct pending *p = pending_add(&b->pending, request, &outcome, now_us);
+
+	if (p == NULL || take(b, wanted, now_us) < 0) {
+		pending_drop(&b->pending, p);
 		err_set(err, "out of memory");
 		return -ENOMEM;
 	}
-	model_set_settings(s, &wanted, now_us);
-	set_pingers(s);
-	balance_tick(b, now_us);
+	await(b, p, epoch_before);
+	set_timer(b, now_us);
+	return 0;
+}
+
+int
+balance_change(struct balance *b, const struct balance_request *request, struct err *err)
+{
+	struct config *wanted = config_copy(b->config);
+	struct balance_outcome outcome = {0};
+	uint64_t now_us = karmalb_now_us();
+	uint32_t epoch_before = b->model->dataplane.epoch_sent;
+	struct pending *p = NULL;
+	int rc = -ENOMEM;
+
+	err_set(err, "out of memory");
+	if (wanted != NULL)
+		rc = config_edit_setting(wanted, request->service, request->name, request->value,
+			&outcome.change, err);
+	if (rc == 0) {
+		snprintf(outcome.service, sizeof(outcome.service), "%s", request->service);
+		p = pending_add(&b->pending, request, &outcome, now_us);
+		rc = p != NULL ? take(b, wanted, now_us) : -ENOMEM;
+	}
+	if (rc < 0) {
+		pending_drop(&b->pending, p);
+		config_free(wanted);
+		return rc;
+	}
+	await(b, p, epoch_before);
 	if (!outcome.change.is_changed)
 		pending_settle(p, BALANCE_UNCHANGED);
-	else if (!d->is_synced)
-		pending_settle(p, BALANCE_LATER);
-	else if (d->epoch_answered == d->epoch_sent) /* nothing of it concerns the data plane */
-		pending_settle(p, BALANCE_IN_FORCE);
-	else
-		pending_await(p, d->epoch_sent);
 	set_timer(b, now_us);
 	return 0;
 }

@@ -38,13 +38,17 @@ balance_is_in_force(const struct balance *b);
 struct status *
 balance_status(const struct balance *b);
 
+/* What is in force, or on its way there.  Valid until the next change. */
+const struct config *
+balance_config(const struct balance *b);
+
 enum balance_result {
 	BALANCE_IN_FORCE,  /* every worker has it */
 	BALANCE_UNCHANGED, /* it had that value already */
 	BALANCE_LATER, /* accepted; no data plane now, so it comes into force when that is back */
 	BALANCE_TIMED_OUT, /* accepted and sent, but not confirmed within BALANCE_CHANGE_TIMEOUT_US
 			    */
-	BALANCE_REFUSED,   /* accepted here, but the data plane could not: 'sentence' */
+	BALANCE_REFUSED,   /* the data plane could not, so all is as before: 'sentence' */
 };
 
 #define BALANCE_CHANGE_TIMEOUT_US (2 * KARMALB_SECOND)
@@ -59,7 +63,7 @@ struct balance_outcome {
 						comes into force when the data plane is back" */
 };
 
-/* SET SERVICE service name = value. */
+/* Who waits for a change; the rest is for balance_change(): SET SERVICE service name = value. */
 struct balance_request {
 	const char *service, *name, *value; /* not needed after the call */
 	void (*done)(void *arg, const struct balance_outcome *outcome);
@@ -74,6 +78,15 @@ struct balance_request {
  */
 int
 balance_change(struct balance *b, const struct balance_request *request, struct err *err);
+
+/*
+ * Takes another configuration into force, as a whole; see model_apply() for what stays.  'wanted'
+ * has been checked, and is balance's from then on if 0 is returned.  'done' as above, with neither
+ * service nor change in the outcome.  -ENOMEM: nothing has changed.
+ */
+int
+balance_apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
+	struct err *err);
 
 /* Whoever asked is gone: no 'done' with this 'arg' any more.  The changes themselves stand. */
 void

@@ -32,19 +32,35 @@ arena_of(const struct config *config)
 	return (struct arena *)(uintptr_t)config; /* its first member */
 }
 
-void *
-config_reader_take(struct config_reader *r, size_t n, size_t size)
+struct config *
+config_create(void)
 {
-	struct arena *arena = arena_of(r->config);
+	struct arena *arena = calloc(1, sizeof(*arena));
+
+	return arena != NULL ? &arena->config : NULL;
+}
+
+void *
+config_take(struct config *config, size_t n, size_t size)
+{
+	struct arena *arena = arena_of(config);
 	struct block *block = calloc(1, sizeof(*block) + n * size);
 
-	if (block == NULL) {
-		config_errors_add(r->errors, r->file, 0, "not enough memory");
+	if (block == NULL)
 		return NULL;
-	}
 	block->next = arena->blocks;
 	arena->blocks = block;
 	return block->bytes;
+}
+
+void *
+config_reader_take(struct config_reader *r, size_t n, size_t size)
+{
+	void *bytes = config_take(r->config, n, size);
+
+	if (bytes == NULL)
+		config_errors_add(r->errors, r->file, 0, "not enough memory");
+	return bytes;
 }
 
 void
@@ -81,13 +97,11 @@ add_tree_error(struct config_reader *r)
 static const struct config *
 parse_tree(struct config_reader *r, const char *text)
 {
-	struct arena *arena = calloc(1, sizeof(*arena));
-
-	if (arena == NULL) {
+	r->config = config_create();
+	if (r->config == NULL) {
 		config_errors_add(r->errors, r->file, 0, "not enough memory");
 		return NULL;
 	}
-	r->config = &arena->config;
 	config_init(&r->tree);
 	if (config_read_string(&r->tree, text) != CONFIG_TRUE) {
 		add_tree_error(r);

@@ -32,6 +32,16 @@ line_at(const struct config_reader *r, const char *format, ...)
 	return node != NULL ? config_setting_source_line(node) : 0;
 }
 
+/* ", in line 7"; nothing for what is in no file. */
+static const char *
+in_line(char *text, size_t size, unsigned line)
+{
+	text[0] = '\0';
+	if (line > 0)
+		snprintf(text, size, ", in line %u", line);
+	return text;
+}
+
 #define complain(r, line, ...) config_errors_add((r)->errors, (r)->file, line, __VA_ARGS__)
 
 static void
@@ -131,7 +141,7 @@ static void
 check_listen_is_new(struct config_reader *r, unsigned i_service, unsigned i_listen)
 {
 	const struct karmalb_endpoint *listen = &r->config->services[i_service].listens[i_listen];
-	char text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], where[32];
 
 	for (unsigned i = 0; i <= i_service; i++) {
 		const struct config_service *s = &r->config->services[i];
@@ -141,9 +151,10 @@ check_listen_is_new(struct config_reader *r, unsigned i_service, unsigned i_list
 			if (!karmalb_endpoint_equal(&s->listens[j], listen))
 				continue;
 			complain(r, line_at(r, "services.[%u].listen.[%u]", i_service, i_listen),
-				"listen = \"%s\": service \"%s\" listens there already, in line %u",
+				"listen = \"%s\": service \"%s\" listens there already%s",
 				units_format_endpoint(listen, text, sizeof(text)), s->name,
-				line_at(r, "services.[%u].listen.[%u]", i, j));
+				in_line(where, sizeof(where),
+					line_at(r, "services.[%u].listen.[%u]", i, j)));
 			return;
 		}
 	}
@@ -282,4 +293,14 @@ config_reader_check(struct config_reader *r)
 		check_listens(r, i);
 		check_mirrors(r, i);
 	}
+}
+
+int
+config_check_host(const struct karmalb_address *address, struct err *err)
+{
+	unsigned first = address->bytes[12];
+
+	if (karmalb_address_is_v4(address) && (first == 0 || first >= 224))
+		return err_set(err, "expected the address of one host");
+	return 0;
 }

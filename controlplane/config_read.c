@@ -81,17 +81,6 @@ refuse_text(
 	config_errors_take(r->errors, r->file, (unsigned)config_setting_source_line(node), err);
 }
 
-/* Whether one host can have the address: not 0.x, multicast, reserved or broadcast. */
-static int
-check_host(const struct karmalb_address *address, struct err *err)
-{
-	unsigned first = address->bytes[12];
-
-	if (karmalb_address_is_v4(address) && (first == 0 || first >= 224))
-		return err_set(err, "expected the address of one host");
-	return 0;
-}
-
 static void
 read_ports(struct config_reader *r, config_setting_t *group)
 {
@@ -127,7 +116,7 @@ read_sources(struct config_reader *r, config_setting_t *group)
 		const char *text = string_at(r, list, i);
 
 		if (text != NULL && (units_parse_cidr(text, &sources[i], &err) != 0 ||
-					    check_host(&sources[i].first, &err) != 0))
+					    config_check_host(&sources[i].first, &err) != 0))
 			refuse_text(r, config_setting_get_elem(list.node, i), "sources", &err);
 	}
 	d->sources = sources;
@@ -167,7 +156,7 @@ read_address(struct config_reader *r, config_setting_t *group, struct config_mir
 		return;
 	}
 	if (units_parse_host(text, &mirror->address, &mirror->port, &err) != 0 ||
-		check_host(&mirror->address, &err) != 0)
+		config_check_host(&mirror->address, &err) != 0)
 		refuse_text(r, node, "address", &err);
 }
 
@@ -208,11 +197,25 @@ read_listens(struct config_reader *r, config_setting_t *group, struct config_ser
 		const char *text = string_at(r, list, i);
 
 		if (text != NULL && (units_parse_endpoint(text, &listens[i], &err) != 0 ||
-					    check_host(&listens[i].address, &err) != 0))
+					    config_check_host(&listens[i].address, &err) != 0))
 			refuse_text(r, config_setting_get_elem(list.node, i), "listen", &err);
 	}
 	service->listens = listens;
 	service->n_listens = listens != NULL ? list.n : 0;
+}
+
+/* Which settings stand in the service itself. */
+static uint64_t
+own_settings(const config_setting_t *group)
+{
+	uint64_t own = 0;
+
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope == SETTING_SCOPE_SERVICE &&
+			config_setting_get_member(group, s->name) != NULL)
+			own |= setting_bit(s);
+	}
+	return own;
 }
 
 static void
@@ -227,6 +230,7 @@ read_service(struct config_reader *r, config_setting_t *group, struct config_ser
 
 	service->settings = r->config->defaults;
 	config_read_group(r, group, &place);
+	service->own = own_settings(group);
 	read_listens(r, group, service);
 	read_mirrors(r, group, service);
 }

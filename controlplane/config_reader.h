@@ -11,6 +11,8 @@
 
 struct config;
 struct config_errors;
+struct err;
+struct karmalb_address;
 
 struct config_reader {
 	const char *file;
@@ -31,3 +33,14 @@ config_reader_fill(struct config_reader *r);
 /* What only shows when the settings are seen together.  For a value without errors. */
 void
 config_reader_check(struct config_reader *r);
+
+/* An empty value that owns its memory, and zeroed memory that lives as long; NULL: none left. */
+struct config *
+config_create(void);
+void *
+config_take(struct config *config, size_t n, size_t size);
+
+/* Whether one host can have the address: not 0.x, multicast, reserved or broadcast.  0, or -EINVAL
+ * with a sentence. */
+int
+config_check_host(const struct karmalb_address *address, struct err *err);

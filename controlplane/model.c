@@ -9,16 +9,14 @@
 
 #include <karmalb/clock.h>
 
+#include "model_service.h"
+
 /* Once the data plane has been silent for that long, nothing happened since its last word. */
 #define RATE_SILENCE_US (300 * KARMALB_MILLISECOND)
 
 static int
-service_init(struct model_service *s, const struct config_service *conf, uint64_t now_us);
-static int
 mirror_init(struct model_mirror *m, const struct config_mirror *conf, const struct model_service *s,
 	uint64_t now_us);
-static void
-service_fini(struct model_service *s);
 
 struct model *
 model_create(const struct config *config, uint64_t now_us)
@@ -34,7 +32,7 @@ model_create(const struct config *config, uint64_t now_us)
 		goto fail;
 	for (unsigned i = 0; i < config->n_services; i++) {
 		model->n_services++;
-		if (service_init(&model->services[i], &config->services[i], now_us) < 0)
+		if (model_service_init(&model->services[i], &config->services[i], now_us) < 0)
 			goto fail;
 	}
 	return model;
@@ -49,7 +47,7 @@ model_free(struct model *model)
 	if (model == NULL)
 		return;
 	for (unsigned i = 0; i < model->n_services; i++)
-		service_fini(&model->services[i]);
+		model_service_fini(&model->services[i]);
 	free(model->services);
 	free(model);
 }
@@ -151,8 +149,8 @@ model_rate(const struct model_service *service, const struct model_mirror *mirro
 	       (double)(at_us - r->at_us[from]);
 }
 
-static int
-service_init(struct model_service *s, const struct config_service *conf, uint64_t now_us)
+int
+model_service_init(struct model_service *s, const struct config_service *conf, uint64_t now_us)
 {
 	uint64_t weights = 0;
 
@@ -195,11 +193,25 @@ mirror_init(struct model_mirror *m, const struct config_mirror *conf, const stru
 	return 0;
 }
 
-static void
-service_fini(struct model_service *s)
+void
+model_service_fini(struct model_service *s)
 {
 	for (unsigned i = 0; i < s->n_mirrors; i++)
 		free(s->mirrors[i].slots);
 	free(s->mirrors);
 	free(s->listens);
+}
+
+bool
+model_is_mirror(const struct model_mirror *mirror, const struct config_mirror *conf)
+{
+	return mirror->conf.port == conf->port &&
+	       memcmp(&mirror->conf.address, &conf->address, sizeof(conf->address)) == 0;
+}
+
+void
+model_try_mirror(struct model_mirror *mirror, const char *evidence, uint64_t now_us)
+{
+	health_init(&mirror->health, MIRROR_TRIAL, now_us);
+	snprintf(mirror->health.evidence, sizeof(mirror->health.evidence), "%s", evidence);
 }

@@ -20,7 +20,7 @@
 #include "log.h"
 #include "settings.h"
 
-struct ping;
+struct pinger;
 
 /* One listen of one mirror, as the data plane numbers and counts it. */
 struct model_slot {
@@ -75,7 +75,7 @@ struct model_mirror {
 	struct model_rate rate;
 	struct karma karma;
 	/* whoever drives it */
-	struct ping *pinger; /* owned by balance */
+	struct pinger *pinger; /* owned by pingers.h */
 	struct log_limit log_limit;
 };
 
@@ -132,6 +132,15 @@ model_create(const struct config *config, uint64_t now_us);
 /* Takes NULL.  Pingers must be gone. */
 void
 model_free(struct model *model);
+
+/*
+ * Takes another configuration into force.  Services stay themselves by name and mirrors by service,
+ * address and port: karma, health, x and what is known of their slots stay.  Pointers to services
+ * and mirrors are void afterwards; pingers move along, and those of mirrors that went are nobody's.
+ * 0, or -ENOMEM and nothing has changed.
+ */
+int
+model_apply(struct model *model, const struct config *config, uint64_t now_us);
 
 /* NULL: no such service. */
 struct model_service *

@@ -38,6 +38,18 @@ pending_add(struct pending_list *list, const struct balance_request *request,
 }
 
 void
+pending_drop(struct pending_list *list, struct pending *p)
+{
+	struct pending **at = &list->first;
+
+	while (*at != NULL && *at != p)
+		at = &(*at)->next;
+	if (*at != NULL)
+		*at = p->next;
+	free(p);
+}
+
+void
 pending_await(struct pending *p, uint32_t epoch)
 {
 	p->epoch = epoch;
@@ -151,8 +163,8 @@ settle(struct pending *p, enum balance_result result, uint64_t at_us, const char
 			(unsigned)(BALANCE_CHANGE_TIMEOUT_US / KARMALB_SECOND));
 		return;
 	case BALANCE_REFUSED:
-		snprintf(o->sentence, sizeof(o->sentence), "accepted, but not in force: %.200s",
-			why);
+		snprintf(o->sentence, sizeof(o->sentence),
+			"turned down by the data plane, all is as before: %.180s", why);
 		return;
 	}
 }

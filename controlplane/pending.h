@@ -24,6 +24,10 @@ struct pending *
 pending_add(struct pending_list *list, const struct balance_request *request,
 	const struct balance_outcome *outcome, uint64_t now_us);
 
+/* It was not to be.  Takes NULL. */
+void
+pending_drop(struct pending_list *list, struct pending *p);
+
 /* It comes into force with 'epoch'. */
 void
 pending_await(struct pending *p, uint32_t epoch);

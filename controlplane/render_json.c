@@ -194,7 +194,7 @@ mirror(const struct status_service *s, const struct status_mirror *m)
 	add(object, "mirror", string(m->name));
 	units_format_host(&m->address.address, ntohs(m->address.port_be), text, sizeof(text));
 	add(object, "address", string(text));
-	add(object, "state", string(mirror_state_name(m->state)));
+	add(object, "state", string(status_mirror_state(m)));
 	add(object, "share", number(m->share, 6));
 	add(object, "configured_share", number(m->configured_share, 6));
 	add(object, "connections_per_s", number(m->connections_per_s, 3));

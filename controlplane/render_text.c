@@ -161,7 +161,7 @@ add_mirror(struct columns *c, const struct status_mirror *m)
 	char text[NUMBER_MAX], p99[NUMBER_MAX];
 
 	columns_add(c, "%s", m->name);
-	columns_add(c, "%s", mirror_state_name(m->state));
+	columns_add(c, "%s", status_mirror_state(m));
 	columns_add(c, "%.1f %%", 100 * m->share);
 	columns_add(c, "%s", format_rate(m->connections_per_s, text, sizeof(text)));
 	if (m->has_answers)

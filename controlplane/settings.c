@@ -208,6 +208,18 @@ setting_parse(const struct setting *s, void *base, const char *text, struct err 
 	return 0;
 }
 
+uint64_t
+setting_bit(const struct setting *s)
+{
+	unsigned index = 0;
+
+	assert(s->scope == SETTING_SCOPE_SERVICE);
+	for (const struct setting *row = settings; row != s; row++)
+		index += row->scope == SETTING_SCOPE_SERVICE;
+	assert(index < 64);
+	return UINT64_C(1) << index;
+}
+
 char *
 setting_format(const struct setting *s, const void *base, char *text, size_t size)
 {

@@ -94,6 +94,10 @@ extern const struct setting settings[];
 const struct setting *
 setting_find(enum setting_scope scope, const char *name);
 
+/* A bit for each setting of SETTING_SCOPE_SERVICE, for sets of them. */
+uint64_t
+setting_bit(const struct setting *s);
+
 /* Enough for any setting_format(). */
 #define SETTING_TEXT_MAX 336
 

@@ -12,7 +12,14 @@ static const char *const rx_checksum_choices[] = {"auto", "wire", "partial", NUL
 static const char *const default_route_choices[] = {"refuse", "take", NULL};
 static const char *const reply_via_choices[] = {"learned", "route", NULL};
 static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
+static const char *const mirror_state_choices[] = {"active", "drain", "maintenance", NULL};
 static const char *const ping_choices[] = {"none", "tcp", NULL};
+
+const char *
+config_mirror_state_name(unsigned state)
+{
+	return mirror_state_choices[state];
+}
 
 static const char *
 strategy_name_at(unsigned index)
@@ -151,6 +158,8 @@ const struct setting settings[] = {
 		.help = "\"address\" or \"address:port\"; without a port, that of each listen"},
 	{IN_MIRROR(COUNT, weight), .default_text = "1", .min = 1, .max = 1000,
 		.help = "Its part of the traffic while karma knows nothing better"},
+	{IN_MIRROR(CHOICE, state), .default_text = "active", .choices = mirror_state_choices,
+		.help = "drain: no new connections; maintenance: nor pings, and not called dead"},
 	{HEAD("priority", MIRROR, LATER)},
 	{HEAD("backup", MIRROR, LATER)},
 	{HEAD("max_connections", MIRROR, LATER)},

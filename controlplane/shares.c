@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "history.h"
 #include "observe.h"
 #include "strategy.h"
 #include "weight.h"
@@ -48,6 +49,8 @@ shares_judge(struct model_service *service, uint64_t now_us)
 		enum mirror_state before = m->health.state;
 		struct health_evidence e;
 
+		if (m->conf.state == CONFIG_MIRROR_MAINTENANCE)
+			continue;
 		observe_evidence(service, m, &e);
 		if (!health_update(&m->health, &e, &rule, now_us))
 			continue;
@@ -55,6 +58,9 @@ shares_judge(struct model_service *service, uint64_t now_us)
 			m->health.state == MIRROR_DEAD ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
 			"mirror %s/%s: %s -> %s (%s)", service->name, m->conf.name,
 			mirror_state_name(before), mirror_state_name(m->health.state),
+			m->health.evidence);
+		history_add(HISTORY_MIRROR, "mirror %s/%s: %s -> %s (%s)", service->name,
+			m->conf.name, mirror_state_name(before), mirror_state_name(m->health.state),
 			m->health.evidence);
 	}
 }
@@ -77,19 +83,21 @@ shares_spread(struct model_service *service)
 {
 	struct strategy_mirror mirrors[KARMALB_MIRRORS_MAX];
 	double shares[KARMALB_MIRRORS_MAX];
-	const struct strategy_view view = {
-		.n_mirrors = service->n_mirrors,
+	struct strategy_view view = {
 		.mirrors = mirrors,
 		.trial_share = strategy_trial_share(service->settings.karma_floor),
 	};
 	bool is_changed = false;
 
+	/* Strategies see only those that an operator lets take part. */
 	for (unsigned i = 0; i < service->n_mirrors; i++) {
 		const struct model_mirror *m = &service->mirrors[i];
 		struct health_evidence e;
 
+		if (m->conf.state != CONFIG_MIRROR_ACTIVE)
+			continue;
 		observe_evidence(service, m, &e);
-		mirrors[i] = (struct strategy_mirror){
+		mirrors[view.n_mirrors++] = (struct strategy_mirror){
 			.configured = m->configured,
 			.weight = weight_share(m->x, m->configured),
 			.failures = health_failures(&e),
@@ -97,9 +105,12 @@ shares_spread(struct model_service *service)
 		};
 	}
 	strategy_at(service->settings.ha_strategy)->shares(&view, shares);
-	for (unsigned i = 0; i < service->n_mirrors; i++) {
-		is_changed |= service->mirrors[i].share != shares[i];
-		service->mirrors[i].share = shares[i];
+	for (unsigned i = 0, n = 0; i < service->n_mirrors; i++) {
+		struct model_mirror *m = &service->mirrors[i];
+		double share = m->conf.state == CONFIG_MIRROR_ACTIVE ? shares[n++] : 0;
+
+		is_changed |= m->share != share;
+		m->share = share;
 	}
 	return is_changed;
 }
@@ -127,7 +138,7 @@ shares_wake_us(const struct model_service *service, const struct model_dataplane
 		struct health_evidence e;
 		uint64_t at_us;
 
-		if (m->health.state != MIRROR_DEAD)
+		if (m->health.state != MIRROR_DEAD || m->conf.state == CONFIG_MIRROR_MAINTENANCE)
 			continue;
 		observe_evidence(service, m, &e);
 		at_us = health_wake_us(&m->health, &e, &rule);
@@ -219,7 +230,7 @@ weigh_mirror(const struct model_service *s, const struct model_mirror *m, uint64
 	const struct karma_block *b = karma_block(&m->karma, block);
 	struct weight_mirror w = {
 		.configured = m->configured,
-		.is_in_pool = m->health.state == MIRROR_UP,
+		.is_in_pool = m->health.state == MIRROR_UP && m->conf.state == CONFIG_MIRROR_ACTIVE,
 		.x = m->x,
 		.n_answers = b != NULL ? b->counts.query.count : 0,
 		.answers_us = b != NULL ? b->counts.query.sum_us : 0,

@@ -5,12 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+
 const unsigned status_report_periods[STATUS_REPORTS] = {1, 5, 15};
 
 uint64_t
 status_histogram_edge_us(unsigned bucket)
 {
 	return UINT64_C(64) << bucket;
+}
+
+const char *
+status_mirror_state(const struct status_mirror *mirror)
+{
+	return mirror->wanted == CONFIG_MIRROR_ACTIVE ? mirror_state_name(mirror->state)
+						      : config_mirror_state_name(mirror->wanted);
 }
 
 void

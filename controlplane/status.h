@@ -59,7 +59,8 @@ struct status_mirror {
 	struct karmalb_endpoint address; /* behind the service's first listen */
 	enum mirror_state state;         /* mirror_state_name() */
 	uint64_t state_since_us;
-	double share; /* announced to the data plane */
+	unsigned wanted; /* enum config_mirror_state: what an operator wants of it */
+	double share;    /* announced to the data plane */
 	double configured_share;
 	double connections_per_s;
 	bool has_answers;       /* false: the next four are 0 */
@@ -133,6 +134,10 @@ struct status {
  * belongs to the caller until status_free(), and may be read by any thread. */
 struct status *
 status_take(const struct model *model, uint64_t now_us);
+
+/* "up", or what an operator wants of it instead: "drain". */
+const char *
+status_mirror_state(const struct status_mirror *mirror);
 
 /* Takes NULL. */
 void

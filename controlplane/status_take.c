@@ -210,6 +210,7 @@ copy_mirror(struct status_mirror *to, const struct model_service *s,
 	snprintf(to->name, sizeof(to->name), "%s", from->conf.name);
 	to->address = from->slots[0].address;
 	to->state = from->health.state;
+	to->wanted = from->conf.state;
 	to->state_since_us = from->health.since_us;
 	to->share = from->share;
 	to->configured_share = from->configured;

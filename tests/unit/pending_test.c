@@ -72,7 +72,7 @@ START_TEST(a_refusal_is_passed_on)
 	apply(7, -22, "mirror web/m1 is one of our sources", 100);
 	ck_assert_int_eq(told.result, BALANCE_REFUSED);
 	ck_assert_str_eq(
-		told.sentence, "accepted, but not in force: mirror web/m1 is one of our sources");
+		told.sentence, "turned down by the data plane, all is as before: mirror web/m1 is one of our sources");
 }
 END_TEST
 

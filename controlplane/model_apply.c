@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Another configuration for a model that is at work.  First everything new is made beside the old,
+ * which may fail; then the old state moves over, which cannot.  A service whose listens and mirrors
+ * are as before is not touched but for its settings.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <karmalb/clock.h>
+
+#include "model.h"
+#include "model_service.h"
+
+/* A service to be. */
+struct draft {
+	struct model_service *old;  /* NULL: it is new */
+	struct model_service fresh; /* without mirrors: the old one will do as it is */
+};
+
+static int
+prepare(struct draft *draft, struct model *model, const struct config_service *conf,
+	uint64_t now_us);
+static void
+settle(struct draft *draft, const struct config_service *conf, uint64_t now_us);
+static void
+own_slots(struct model *model);
+
+int
+model_apply(struct model *model, const struct config *config, uint64_t now_us)
+{
+	struct draft *drafts = calloc(config->n_services + 1, sizeof(*drafts));
+	struct model_service *services = calloc(config->n_services + 1, sizeof(*services));
+	unsigned n = 0;
+
+	if (drafts == NULL || services == NULL)
+		goto fail;
+	for (; n < config->n_services; n++) {
+		if (prepare(&drafts[n], model, &config->services[n], now_us) < 0)
+			goto fail;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		settle(&drafts[i], &config->services[i], now_us);
+		services[i] = drafts[i].fresh;
+		if (drafts[i].old != NULL)
+			memset(drafts[i].old, 0, sizeof(*drafts[i].old));
+	}
+	for (unsigned i = 0; i < model->n_services; i++) /* what nobody took over */
+		model_service_fini(&model->services[i]);
+	free(model->services);
+	model->services = services;
+	model->n_services = n;
+	own_slots(model);
+	free(drafts);
+	return 0;
+fail:
+	for (unsigned i = 0; i <= n && drafts != NULL; i++)
+		model_service_fini(&drafts[i].fresh);
+	free(services);
+	free(drafts);
+	return -ENOMEM;
+}
+
+static bool
+has_same_shape(const struct model_service *s, const struct config_service *conf)
+{
+	if (s->n_listens != conf->n_listens || s->n_mirrors != conf->n_mirrors)
+		return false;
+	for (unsigned i = 0; i < s->n_listens; i++) {
+		if (!karmalb_endpoint_equal(&s->listens[i], &conf->listens[i]))
+			return false;
+	}
+	for (unsigned i = 0; i < s->n_mirrors; i++) {
+		if (!model_is_mirror(&s->mirrors[i], &conf->mirrors[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A service called otherwise now: the data plane names no slot anew that it goes on with. */
+static void
+copy_slots(struct model_service *to, const struct model_service *from)
+{
+	for (unsigned i = 0; i < to->n_listens * from->n_listens; i++) {
+		unsigned l = i / from->n_listens, k = i % from->n_listens;
+
+		if (!karmalb_endpoint_equal(&to->listens[l], &from->listens[k]))
+			continue;
+		for (unsigned m = 0; m < to->n_mirrors * from->n_mirrors; m++) {
+			struct model_slot *slot = &to->mirrors[m / from->n_mirrors].slots[l];
+			struct model_slot *old = &from->mirrors[m % from->n_mirrors].slots[k];
+
+			if (karmalb_endpoint_equal(&slot->address, &old->address))
+				*slot = *old;
+		}
+	}
+}
+
+static int
+prepare(struct draft *draft, struct model *model, const struct config_service *conf,
+	uint64_t now_us)
+{
+	draft->old = model_find_service(model, conf->name);
+	if (draft->old != NULL && has_same_shape(draft->old, conf))
+		return 0;
+	if (model_service_init(&draft->fresh, conf, now_us) < 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < model->n_services; i++)
+		copy_slots(&draft->fresh, &model->services[i]);
+	return 0;
+}
+
+/* What was observed of a slot goes on; its address may be another only with another listen. */
+static void
+move_slots(struct model_mirror *to, const struct model_service *s, const struct model_mirror *from,
+	const struct model_service *old)
+{
+	for (unsigned i = 0; i < s->n_listens; i++) {
+		for (unsigned k = 0; k < old->n_listens; k++) {
+			if (karmalb_endpoint_equal(&s->listens[i], &old->listens[k]))
+				to->slots[i] = from->slots[k];
+		}
+	}
+}
+
+static void
+move_mirror(struct model_mirror *to, const struct model_service *s, struct model_mirror *from,
+	const struct model_service *old)
+{
+	struct model_mirror fresh = *to;
+
+	move_slots(&fresh, s, from, old);
+	*to = *from;
+	to->slots = fresh.slots;
+	from->pinger = NULL;
+}
+
+/* One that comes to a pool at work shows first what it can do. */
+static void
+begin_mirror(struct model_mirror *m, const struct model_service *old, uint64_t now_us)
+{
+	karma_init(&m->karma, old->period_us);
+	if (old->n_reweights > 0)
+		model_try_mirror(m, "new in the service", now_us);
+}
+
+static struct model_mirror *
+find_mirror(struct model_service *s, const struct config_mirror *conf)
+{
+	for (unsigned i = 0; i < s->n_mirrors; i++) {
+		if (model_is_mirror(&s->mirrors[i], conf))
+			return &s->mirrors[i];
+	}
+	return NULL;
+}
+
+/* The fresh service takes over what the old one knows. */
+static void
+take_over(struct model_service *fresh, struct model_service *old, uint64_t now_us)
+{
+	for (unsigned i = 0; i < fresh->n_mirrors; i++) {
+		struct model_mirror *m = &fresh->mirrors[i];
+		struct model_mirror *from = find_mirror(old, &m->conf);
+
+		if (from != NULL)
+			move_mirror(m, fresh, from, old);
+		else
+			begin_mirror(m, old, now_us);
+	}
+	fresh->settings = old->settings;
+	fresh->period_us = old->period_us;
+	fresh->period_since_us = old->period_since_us;
+	fresh->block = old->block;
+	fresh->reweighted_us = old->reweighted_us;
+	fresh->n_reweights = old->n_reweights;
+	model_service_fini(old);
+}
+
+/* What the operator wants of each mirror: name, weight, state. */
+static void
+set_mirrors(struct model_service *s, const struct config_service *conf, uint64_t now_us)
+{
+	uint64_t weights = 0;
+
+	for (unsigned i = 0; i < s->n_mirrors; i++)
+		weights += conf->mirrors[i].weight;
+	for (unsigned i = 0; i < s->n_mirrors; i++) {
+		struct model_mirror *m = &s->mirrors[i];
+		bool was_away = m->conf.state == CONFIG_MIRROR_MAINTENANCE;
+
+		m->conf = conf->mirrors[i];
+		m->configured = (double)m->conf.weight / (double)weights;
+		if (was_away && m->conf.state != CONFIG_MIRROR_MAINTENANCE) {
+			memset(&m->ping, 0, sizeof(m->ping));
+			model_try_mirror(m, "back from maintenance", now_us);
+		}
+	}
+}
+
+static void
+settle(struct draft *draft, const struct config_service *conf, uint64_t now_us)
+{
+	if (draft->fresh.mirrors == NULL)
+		draft->fresh = *draft->old;
+	else if (draft->old != NULL)
+		take_over(&draft->fresh, draft->old, now_us);
+	set_mirrors(&draft->fresh, conf, now_us);
+	model_set_settings(&draft->fresh, &conf->settings, now_us);
+}
+
+/* Slots and mirrors may have moved in memory, and gone. */
+static void
+own_slots(struct model *model)
+{
+	memset(model->owners, 0, sizeof(model->owners));
+	for (unsigned i = 0; i < model->n_services; i++) {
+		struct model_service *s = &model->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			for (unsigned l = 0; l < s->n_listens; l++) {
+				struct model_slot *slot = &s->mirrors[k].slots[l];
+
+				if (slot->is_known)
+					model->owners[slot->number] =
+						(struct model_slot_owner){&s->mirrors[k], slot};
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pings and the mirrors they are about.  Mirrors may move in memory, so each pinger is told anew
+ * where its mirror is. */
+#include "pingers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <karmalb/clock.h>
+
+#include "model.h"
+#include "ping.h"
+
+struct pinger {
+	struct pinger *next;
+	struct pingers *pingers;
+	struct model_mirror *mirror; /* NULL: nobody's */
+	struct ping *ping;
+};
+
+struct pingers {
+	struct event_base *base;
+	void (*done)(void *arg, struct model_mirror *mirror, const struct ping_result *result);
+	void *arg;
+	struct pinger *first;
+};
+
+struct pingers *
+pingers_create(struct event_base *base,
+	void (*done)(void *arg, struct model_mirror *mirror, const struct ping_result *result),
+	void *arg)
+{
+	struct pingers *pingers = calloc(1, sizeof(*pingers));
+
+	if (pingers != NULL)
+		*pingers = (struct pingers){.base = base, .done = done, .arg = arg};
+	return pingers;
+}
+
+/* Frees those that are nobody's. */
+static void
+sweep(struct pingers *pingers)
+{
+	struct pinger **at = &pingers->first;
+
+	while (*at != NULL) {
+		struct pinger *p = *at;
+
+		if (p->mirror != NULL) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		ping_free(p->ping);
+		free(p);
+	}
+}
+
+static void
+forget_mirrors(struct pingers *pingers)
+{
+	for (struct pinger *p = pingers->first; p != NULL; p = p->next)
+		p->mirror = NULL;
+}
+
+void
+pingers_free(struct pingers *pingers)
+{
+	if (pingers == NULL)
+		return;
+	forget_mirrors(pingers);
+	sweep(pingers);
+	free(pingers);
+}
+
+static void
+on_ping(void *arg, const struct ping_result *result)
+{
+	struct pinger *p = arg;
+
+	p->pingers->done(p->pingers->arg, p->mirror, result);
+}
+
+static struct pinger *
+add(struct pingers *pingers)
+{
+	struct pinger *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->ping = ping_create(pingers->base, on_ping, p);
+	if (p->ping == NULL) {
+		free(p);
+		return NULL;
+	}
+	p->pingers = pingers;
+	p->next = pingers->first;
+	pingers->first = p;
+	return p;
+}
+
+/* Whom and how often to ping, after the settings. */
+static void
+set(const struct model_service *s, const struct model_mirror *m)
+{
+	bool is_pinged =
+		s->settings.ping != PING_NONE && m->conf.state != CONFIG_MIRROR_MAINTENANCE;
+	uint64_t interval_us =
+		is_pinged ? s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND : 0;
+	struct karmalb_endpoint to = m->slots[0].address;
+
+	if (s->settings.ping_port != 0)
+		to.port_be = htons((uint16_t)s->settings.ping_port);
+	ping_set(m->pinger->ping, &to, interval_us);
+}
+
+int
+pingers_set(struct pingers *pingers, struct model *model)
+{
+	int rc = 0;
+
+	forget_mirrors(pingers);
+	for (unsigned i = 0; i < model->n_services; i++) {
+		struct model_service *s = &model->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			struct model_mirror *m = &s->mirrors[k];
+
+			if (m->pinger == NULL)
+				m->pinger = add(pingers);
+			if (m->pinger == NULL) {
+				rc = -ENOMEM;
+				continue;
+			}
+			m->pinger->mirror = m;
+			set(s, m);
+		}
+	}
+	sweep(pingers);
+	return rc;
+}
+
+void
+pinger_observe(struct pinger *pinger, uint64_t query_us, bool is_dead)
+{
+	if (pinger != NULL)
+		ping_observe(pinger->ping, query_us, is_dead);
+}

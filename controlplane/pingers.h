@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One ping.h per mirror of the model, kept in step with it: who joins is pinged, who left is not,
+ * and who stays goes on undisturbed.  Loop's thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_base;
+struct model;
+struct model_mirror;
+struct ping_result;
+struct pinger;
+struct pingers;
+
+/* 'done' is told the outcomes.  NULL when out of memory. */
+struct pingers *
+pingers_create(struct event_base *base,
+	void (*done)(void *arg, struct model_mirror *mirror, const struct ping_result *result),
+	void *arg);
+
+/* Takes NULL. */
+void
+pingers_free(struct pingers *pingers);
+
+/*
+ * After mirrors or settings have changed: sees to it that every mirror has its pinger, set to the
+ * service's settings, and that nobody else has one.  0, or -ENOMEM: some mirrors have none, and it
+ * may be called again.
+ */
+int
+pingers_set(struct pingers *pingers, struct model *model);
+
+/* As ping_observe(); 'pinger' may be NULL. */
+void
+pinger_observe(struct pinger *pinger, uint64_t query_us, bool is_dead);

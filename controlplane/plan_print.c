@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plan for a person, and as statements that do the same.  Pure. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "plan.h"
+
+static void
+print_listens(const struct config_service *s, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	for (unsigned i = 0; i < s->n_listens; i++)
+		fprintf(out, "%s%s", i > 0 ? ", " : "",
+			units_format_endpoint(&s->listens[i], text, sizeof(text)));
+}
+
+static void
+print_values(const struct plan_change *c, FILE *out)
+{
+	char was[SETTING_TEXT_MAX], is[SETTING_TEXT_MAX];
+
+	setting_format(c->setting, c->base_was, was, sizeof(was));
+	setting_format(c->setting, c->base, is, sizeof(is));
+	fprintf(out, "%s %s -> %s", c->setting->name, was, is);
+}
+
+static void
+print_program(const struct plan_change *c, FILE *out)
+{
+	fprintf(out, "%s: ", c->title);
+	if (c->setting != NULL)
+		print_values(c, out);
+	else
+		fputs("changed", out);
+	fprintf(out, " (not in force before karmalb-%.*s is restarted)",
+		c->title[0] == 'd' ? 9 : 12, c->title);
+}
+
+static void
+print_service(const struct plan_change *c, FILE *out)
+{
+	const struct config_service *s = c->kind == PLAN_DROP_SERVICE ? c->service_was : c->service;
+
+	fprintf(out, "service %s: %s (listens at ", s->name,
+		c->kind == PLAN_DROP_SERVICE ? "dropped" : "added");
+	print_listens(s, out);
+	fprintf(out, "; %u mirror%s)", s->n_mirrors, s->n_mirrors == 1 ? "" : "s");
+}
+
+static void
+print_mirror(const struct plan_change *c, FILE *out)
+{
+	const struct config_mirror *m = c->kind == PLAN_DROP_MIRROR ? c->mirror_was : c->mirror;
+	char text[UNITS_TEXT_MAX];
+
+	fprintf(out, "mirror %s.%s: ", c->service->name, m->name);
+	if (c->kind == PLAN_MIRROR_SETTING)
+		print_values(c, out);
+	else
+		fprintf(out, "%s (%s, weight %llu)",
+			c->kind == PLAN_DROP_MIRROR ? "dropped" : "added",
+			units_format_host(&m->address, m->port, text, sizeof(text)),
+			(unsigned long long)m->weight);
+}
+
+static void
+print_setting(const struct plan *plan, const struct plan_change *c, FILE *out)
+{
+	unsigned n_followers = 0;
+
+	if (c->kind == PLAN_SETTING) {
+		fprintf(out, "service %s: ", c->service->name);
+		print_values(c, out);
+		if (!c->is_own)
+			fputs(" (as in defaults from now on)", out);
+		return;
+	}
+	for (unsigned i = 0; i < plan->to->n_services; i++)
+		n_followers += (plan->to->services[i].own & setting_bit(c->setting)) == 0;
+	fputs("defaults: ", out);
+	print_values(c, out);
+	fprintf(out, " (%u of %u services have no value of their own)", n_followers,
+		plan->to->n_services);
+}
+
+void
+plan_print_change(const struct plan *plan, unsigned index, FILE *out)
+{
+	const struct plan_change *c = &plan->changes[index];
+
+	switch (c->kind) {
+	case PLAN_PROGRAM:
+		print_program(c, out);
+		return;
+	case PLAN_DROP_SERVICE:
+	case PLAN_ADD_SERVICE:
+		print_service(c, out);
+		return;
+	case PLAN_DROP_MIRROR:
+	case PLAN_ADD_MIRROR:
+	case PLAN_MIRROR_SETTING:
+		print_mirror(c, out);
+		return;
+	case PLAN_LISTENS:
+		fprintf(out, "service %s: listen ", c->service->name);
+		print_listens(c->service_was, out);
+		fputs(" -> ", out);
+		print_listens(c->service, out);
+		return;
+	case PLAN_DEFAULT:
+	case PLAN_SETTING:
+		print_setting(plan, c, out);
+		return;
+	}
+}
+
+/* ---- statements ---- */
+
+static void
+say_add_mirror(const char *service, const struct config_mirror *m, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	fprintf(out, "ALTER SERVICE %s ADD MIRROR %s '%s' WEIGHT %llu;\n", service, m->name,
+		units_format_host(&m->address, m->port, text, sizeof(text)),
+		(unsigned long long)m->weight);
+	if (m->state != CONFIG_MIRROR_ACTIVE)
+		fprintf(out, "SET MIRROR %s.%s STATE = %s;\n", service, m->name,
+			config_mirror_state_name(m->state));
+}
+
+static void
+say_listens(const struct config_service *s, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	for (unsigned i = 0; i < s->n_listens; i++)
+		fprintf(out, "%s'%s'", i > 0 ? ", " : "",
+			units_format_endpoint(&s->listens[i], text, sizeof(text)));
+}
+
+static void
+say_setting(const char *service, const struct setting *setting, const void *base, FILE *out)
+{
+	char text[SETTING_TEXT_MAX];
+
+	fprintf(out, "SET SERVICE %s %s = '%s';\n", service, setting->name,
+		setting_format(setting, base, text, sizeof(text)));
+}
+
+/* A service without mirrors is refused, but only once all statements have been read. */
+static void
+say_add_service(const struct config_service *s, FILE *out)
+{
+	fprintf(out, "CREATE SERVICE %s LISTEN ", s->name);
+	say_listens(s, out);
+	fputs(";\n", out);
+	for (const struct setting *setting = settings; setting->name != NULL; setting++) {
+		if (setting->scope == SETTING_SCOPE_SERVICE && setting->type <= SETTING_CPUS &&
+			(s->own & setting_bit(setting)) != 0)
+			say_setting(s->name, setting, &s->settings, out);
+	}
+	for (unsigned i = 0; i < s->n_mirrors; i++)
+		say_add_mirror(s->name, &s->mirrors[i], out);
+}
+
+static void
+say_mirror_setting(const struct plan_change *c, FILE *out)
+{
+	char text[SETTING_TEXT_MAX];
+
+	fprintf(out, "SET MIRROR %s.%s %s = '%s';\n", c->service->name,
+		strcmp(c->setting->name, "name") == 0 ? c->mirror_was->name : c->mirror->name,
+		c->setting->name, setting_format(c->setting, c->base, text, sizeof(text)));
+}
+
+static void
+say_change(const struct plan_change *c, FILE *out)
+{
+	char text[SETTING_TEXT_MAX];
+
+	switch (c->kind) {
+	case PLAN_PROGRAM:
+		return;
+	case PLAN_DROP_SERVICE:
+		fprintf(out, "DROP SERVICE %s;\n", c->service_was->name);
+		return;
+	case PLAN_DROP_MIRROR:
+		fprintf(out, "ALTER SERVICE %s DROP MIRROR %s;\n", c->service_was->name,
+			c->mirror_was->name);
+		return;
+	case PLAN_DEFAULT:
+		fprintf(out, "SET GLOBAL %s = '%s';\n", c->setting->name,
+			setting_format(c->setting, c->base, text, sizeof(text)));
+		return;
+	case PLAN_ADD_SERVICE:
+		say_add_service(c->service, out);
+		return;
+	case PLAN_LISTENS:
+		fprintf(out, "ALTER SERVICE %s LISTEN ", c->service->name);
+		say_listens(c->service, out);
+		fputs(";\n", out);
+		return;
+	case PLAN_SETTING:
+		if (c->is_own)
+			say_setting(c->service->name, c->setting, c->base, out);
+		else
+			fprintf(out, "ALTER SERVICE %s DEFAULT %s;\n", c->service->name,
+				c->setting->name);
+		return;
+	case PLAN_MIRROR_SETTING:
+		say_mirror_setting(c, out);
+		return;
+	case PLAN_ADD_MIRROR:
+		say_add_mirror(c->service->name, c->mirror, out);
+		return;
+	}
+}
+
+void
+plan_print_statements(const struct plan *plan, FILE *out)
+{
+	for (unsigned i = 0; i < plan->n_changes; i++)
+		say_change(&plan->changes[i], out);
+}
