@@ -38,6 +38,8 @@ for setting in on off; do
 	step "checksums completed: $n"
 	case $setting in
 	on) expect_between "checksums completed" "$n" 1000 10000000 ;;
-	off) expect_equal "checksums completed" "$n" 0 ;;
+	# One finished checksum in 65536 equals its pseudo-header's sum by chance; completing it anew
+	# yields the same.  Some 50,000 packets make one or two of them.
+	off) expect_between "checksums completed" "$n" 0 12 ;;
 	esac
 done
