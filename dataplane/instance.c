@@ -24,8 +24,6 @@ check_sources(const struct options *o, struct err *err);
 static int
 start_eal(struct instance *inst, struct err *err);
 static int
-check_sources(const struct options *options, struct err *err);
-static int
 extend_ports(struct instance *inst, struct err *err);
 static int
 create_memory(struct instance *inst, struct err *err);
@@ -122,6 +120,7 @@ instance_wake_workers(struct instance *inst)
 }
 
 /* Towards which mirrors the kernel uses them is looked at when mirrors are known. */
+/* What is known before there are mirrors; the rest is checked with each new list of them. */
 static int
 check_sources(const struct options *o, struct err *err)
 {
@@ -159,17 +158,6 @@ start_eal(struct instance *inst, struct err *err)
 		ports_memory_size(&inst->ports) + (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
 	inst->packet_size = conf.memory_size;
 	return eal_start(&inst->eal, &conf, err);
-}
-
-/* What is known before there are mirrors; the rest is checked with each new list of them. */
-static int
-check_sources(const struct options *o, struct err *err)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < o->n_sources; i++)
-		rc = address_is_free_for_source(&o->sources[i], NULL, 0, err);
-	return rc;
 }
 
 /* The sources are ours from the start; services come with the first transaction. */
