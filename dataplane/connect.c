@@ -6,6 +6,7 @@
 #include "pick.h"
 #include "source_port.h"
 #include "tcp.h"
+#include "udp.h"
 
 static enum karmalb_worker_counter
 choose_mirror(struct ledger *ledger, const struct table_service *service, uint16_t *slot);
@@ -37,17 +38,18 @@ connect_open(struct ledger *ledger, const struct connect_request *request, uint3
 	struct source_port port;
 	uint16_t slot;
 
+	bool is_datagram = request->view->kind & PACKET_IS_UDP;
 	bool is_syn = (request->view->tcp_flags & (PACKET_SYN | PACKET_ACK)) == PACKET_SYN;
 
-	if (service != NULL && !is_syn)
+	if (service != NULL && !is_syn && !is_datagram)
 		return KARMALB_COUNTER_DROP_NO_FLOW;
 	if (service == NULL)
 		return lookup_source(ledger->tables, &key->destination) == LOOKUP_NONE
 			       ? KARMALB_COUNTER_DROP_NO_SERVICE
 			       : KARMALB_COUNTER_DROP_NO_FLOW;
-	if (!packet_is_unicast_v4(&key->source))
+	if (!packet_is_unicast(&key->source))
 		return KARMALB_COUNTER_DROP_MALFORMED;
-	if (ledger->flows->worker->half_open_free == FLOW_NONE)
+	if (!is_datagram && ledger->flows->worker->half_open_free == FLOW_NONE)
 		return KARMALB_COUNTER_DROP_HALF_OPEN_FULL;
 	enum karmalb_worker_counter reason = choose_mirror(ledger, service, &slot);
 
@@ -150,7 +152,11 @@ enter_flow(struct ledger *ledger, const struct connect_request *request,
 	memcpy(flow->client_mac, request->client_mac, sizeof(flow->client_mac));
 	flow->client_port_in = request->client_port_in;
 	flow->epoch = ledger->tables->epoch;
-	tcp_open(ledger, record, request->view);
+	flow->vlan = request->vlan;
+	if (request->view->kind & PACKET_IS_UDP)
+		udp_open(ledger, flow);
+	else
+		tcp_open(ledger, record, request->view);
 	flow_changed(flow);
 	return 0;
 

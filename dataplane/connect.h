@@ -10,10 +10,11 @@
 #define CONNECT_DRAWS 4 /* before all columns are searched for a mirror that can be reached */
 
 struct connect_request {
-	const struct packet_view *view; /* opens a flow if it is a SYN to a service */
+	const struct packet_view *view; /* opens a flow if it is a SYN or datagram to a service */
 	uint64_t hash;                  /* of its key */
 	const uint8_t *client_mac;
 	uint8_t client_port_in;
+	uint8_t vlan;      /* as in struct flow */
 	uint32_t replaces; /* record that holds the client's entry now, or FLOW_NONE */
 };
 

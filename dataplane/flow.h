@@ -40,8 +40,9 @@ enum flow_state {
 	FLOW_SYN_SENT,  /* SYN forwarded; half-open */
 	FLOW_SYN_ACKED, /* SYN-ACK forwarded, client's ACK not yet seen; half-open */
 	FLOW_ESTABLISHED,
-	FLOW_CLOSING, /* at least one FIN seen, not all of them acknowledged */
-	FLOW_RESTING, /* over; keeps our (source, port, mirror) from being used again */
+	FLOW_CLOSING,  /* at least one FIN seen, not all of them acknowledged */
+	FLOW_RESTING,  /* over; keeps our (source, port, mirror) from being used again */
+	FLOW_DATAGRAM, /* UDP, until nothing came for a while */
 };
 
 /* What the exchange on a flow waits for; see latency.h. */
@@ -89,7 +90,7 @@ struct flow {
 	uint32_t ts_delta;  /* of our timestamps towards the mirror */
 	uint16_t sequence;  /* odd while being written */
 	uint8_t exchange;   /* enum flow_exchange */
-	uint8_t pad;
+	uint8_t vlan;       /* of the client's packets: index into flow_worker.vlans; 0: no tag */
 };
 static_assert(sizeof(struct flow) == 64, "one cache line");
 static_assert(KARMALB_SOURCES_MAX <= 256, "flow.source");
@@ -102,6 +103,16 @@ struct flow_bucket {
 };
 static_assert(sizeof(struct flow_bucket) == 64, "one cache line");
 
+#define FLOW_VLANS 256
+
+/* The VLAN tags that clients' packets come with, as they stand in a frame; priorities are 0. */
+struct flow_vlan {
+	uint8_t tags[8];
+	uint8_t size; /* 4 or 8; 0: unused */
+	uint8_t pad[3];
+};
+static_assert(sizeof(struct flow_vlan) == 12, "shared memory layout");
+
 /* One worker's part that is not an array.  The worker writes, control reads (relaxed). */
 struct flow_worker {
 	uint32_t n_flows; /* records in use, resting ones included */
@@ -111,10 +122,11 @@ struct flow_worker {
 	uint32_t sweep_at;   /* next record to be looked at by the sweep */
 	uint32_t half_open_free;
 	uint32_t wheel_ms; /* half-open deadlines up to here are done */
-	uint32_t pad;
+	uint32_t n_vlans;  /* seen so far, number 0 not counted */
 	uint64_t swept_us; /* when the sweep last moved */
 	uint64_t reserved[3];
 	uint32_t slot_uses[KARMALB_SLOTS_MAX]; /* records that hold this slot */
+	struct flow_vlan vlans[FLOW_VLANS];    /* [0] stands for no tag; kept for good */
 };
 
 /* Begins the region.  Control writes it once, at creation. */

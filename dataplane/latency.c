@@ -115,3 +115,27 @@ latency_time_out(struct ledger *ledger, struct flow *flow)
 		fail(ledger, flow, KARMALB_OUTCOME_QUERY_TIMEOUTS);
 	flow->exchange = FLOW_EXCHANGE_LATE;
 }
+
+void
+latency_client_datagram(struct ledger *ledger, struct flow *flow)
+{
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_LATE)
+		flow->exchange = FLOW_EXCHANGE_IDLE;
+	latency_client_payload(ledger, flow, flow->client_end + 1);
+}
+
+void
+latency_mirror_datagram(struct ledger *ledger, struct flow *flow)
+{
+	latency_mirror_payload(ledger, flow, flow->mirror_end + 1);
+}
+
+void
+latency_unreachable(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome)
+{
+	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		fail(ledger, flow, outcome);
+	flow->exchange = FLOW_EXCHANGE_LATE;
+}

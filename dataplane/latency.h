@@ -36,6 +36,19 @@ latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
 void
 latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
 
+/*
+ * A datagram of the client, resp. of the mirror.  Every one is new, and since nobody repeats it, a
+ * query begins also after one that was never answered.
+ */
+void
+latency_client_datagram(struct ledger *ledger, struct flow *flow);
+void
+latency_mirror_datagram(struct ledger *ledger, struct flow *flow);
+
+/* The network says that the query cannot arrive: it failed, if one waits. */
+void
+latency_unreachable(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome);
+
 /* The client closed its side. */
 void
 latency_client_fin(struct ledger *ledger, struct flow *flow);

@@ -16,6 +16,10 @@
 #define PACKET_ETHERNET_SIZE 14
 #define PACKET_IPV4_SIZE     20 /* without options */
 #define PACKET_TCP_SIZE      20 /* without options */
+#define PACKET_UDP_SIZE      8
+#define PACKET_TAG_SIZE      4 /* of one VLAN tag */
+#define PACKET_TAGS_MAX      2
+#define PACKET_OPTIONS_MAX   4 /* extension headers of IPv6 */
 
 enum packet_tcp_flag {
 	PACKET_FIN = 1 << 0,
@@ -26,7 +30,19 @@ enum packet_tcp_flag {
 	PACKET_URG = 1 << 5,
 };
 
-/* Numbers in host order unless named _be.  One cache line. */
+/* In what a packet differs from untagged TCP over IPv4. */
+enum packet_kind {
+	PACKET_IS_V6 = 1 << 0,
+	PACKET_IS_UDP = 1 << 1,
+	PACKET_IS_ICMP = 1 << 2, /* an ICMP error about a packet that we sent */
+	PACKET_IS_TAGGED = 1 << 3,
+};
+
+/*
+ * Numbers in host order unless named _be.  One cache line.  For an ICMP error, key and seq are
+ * those of the embedded packet, the key turned round: it is that of the flow's packets from the
+ * side that was sent to.
+ */
 struct packet_view {
 	struct flow_key key;
 	uint32_t seq;
@@ -37,20 +53,36 @@ struct packet_view {
 	uint16_t frame_size;   /* without Ethernet padding */
 	uint8_t tcp_flags;     /* enum packet_tcp_flag; CWR and ECE above them */
 	uint8_t ttl;
-	uint8_t pad[6];
+	uint8_t kind;             /* enum packet_kind; 0: nearly always */
+	uint8_t ip_offset;        /* of the IP header */
+	uint16_t inner_offset;    /* of the embedded IP header, where PACKET_IS_ICMP */
+	uint16_t inner_l4_offset; /* and of what follows it */
 };
 static_assert(sizeof(struct packet_view) == 64, "one cache line");
 
 /*
- * Reads the headers of a frame.  Returns 0 and a whole 'view' for a TCP segment over IPv4 that may
- * be forwarded, else the KARMALB_COUNTER_DROP_ reason, with 'view' undefined.
+ * Reads the headers of a frame.  Returns 0 and a whole 'view' for TCP, UDP or an ICMP error, over
+ * IPv4 or IPv6, that may be forwarded, else the KARMALB_COUNTER_DROP_ reason, with 'view'
+ * undefined.
  */
 enum karmalb_worker_counter
 packet_parse(const uint8_t *frame, unsigned size, struct packet_view *view);
 
+/* The same, slower, without a preference for untagged TCP over IPv4. */
+enum karmalb_worker_counter
+packet_parse_any(const uint8_t *frame, unsigned size, struct packet_view *view);
+
+/* The part that both share: 'tcp' has view->l4_size bytes. */
+enum karmalb_worker_counter
+packet_parse_tcp(const uint8_t *tcp, struct packet_view *view);
+
+/* The sum of the pseudo-header that goes with view->key and view->l4_size. */
+uint64_t
+packet_pseudo_sum(const struct packet_view *view);
+
 /*
- * Whether the TCP checksum is unfinished, that is, the sum of the pseudo-header and nothing else
- * (as between a virtual device and its peer).
+ * Whether the TCP or UDP checksum is unfinished, that is, the sum of the pseudo-header and nothing
+ * else (as between a virtual device and its peer).
  */
 bool
 packet_is_checksum_partial(const uint8_t *frame, const struct packet_view *view);
@@ -59,6 +91,6 @@ packet_is_checksum_partial(const uint8_t *frame, const struct packet_view *view)
 void
 packet_complete_checksum(uint8_t *frame, const struct packet_view *view);
 
-/* Whether a client may have this address: not "this network", loopback, multicast or above. */
+/* Whether a client may have this address: not unspecified, loopback, multicast or reserved. */
 bool
-packet_is_unicast_v4(const struct karmalb_address *address);
+packet_is_unicast(const struct karmalb_address *address);

@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include "connect.h"
+#include "icmp.h"
 #include "latency.h"
 #include "ledger.h"
 #include "packet.h"
 #include "rewrite.h"
 #include "sweep.h"
 #include "tcp.h"
+#include "udp.h"
+#include "vlan.h"
 
 #define PACKETS_AHEAD 4 /* frames prefetched before the one being parsed */
 
@@ -39,6 +42,13 @@ static void
 handle_client(struct ledger *ledger, struct passage *passage, uint32_t record);
 static void
 handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record);
+static bool
+judge_client(struct ledger *ledger, struct passage *passage, uint32_t record);
+static bool
+judge_mirror(struct ledger *ledger, struct passage *passage, uint32_t record);
+static void
+pass_icmp(
+	struct ledger *ledger, struct passage *passage, struct flow *flow, enum flow_side sent_to);
 static void
 send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow);
 static void
@@ -199,15 +209,27 @@ handle(struct ledger *ledger, struct passage *passage)
 		handle_mirror(ledger, passage, flow_entry_record(entry));
 }
 
-/* Of packets that no flow knows, only a SYN to a service lives. */
+/* Of packets that no flow knows, only a SYN or a datagram to a service lives. */
 static void
 open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
 {
+	if (passage->view.kind & PACKET_IS_ICMP) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_ICMP);
+		return;
+	}
+	int vlan = vlan_number(
+		ledger->flows->worker, passage->packet->data, passage->view.ip_offset, 0);
+
+	if (vlan < 0) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_VLAN);
+		return;
+	}
 	struct connect_request request = {
 		.view = &passage->view,
 		.hash = passage->hash,
 		.client_mac = &passage->packet->data[6],
 		.client_port_in = passage->packet->port_in,
+		.vlan = (uint8_t)vlan,
 		.replaces = replaces,
 	};
 	uint32_t record;
@@ -219,17 +241,35 @@ open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
 		send_to_mirror(ledger, passage, &ledger->flows->records[record]);
 }
 
-/* Replies go where the client's packets come from; they may come by another router now. */
-static inline void
-learn_way_back(struct flow *flow, const struct pipeline_packet *packet)
+static void
+learn_anew(struct ledger *ledger, struct flow *flow, const struct passage *passage)
 {
+	const struct pipeline_packet *packet = passage->packet;
+	int vlan = vlan_number(
+		ledger->flows->worker, packet->data, passage->view.ip_offset, flow->vlan);
+
+	if (vlan < 0)
+		return; /* too many: this client's replies keep the tags they had */
 	if (memcmp(flow->client_mac, &packet->data[6], sizeof(flow->client_mac)) == 0 &&
-		flow->client_port_in == packet->port_in)
+		flow->client_port_in == packet->port_in && flow->vlan == vlan)
 		return;
 	flow_change(flow);
 	memcpy(flow->client_mac, &packet->data[6], sizeof(flow->client_mac));
 	flow->client_port_in = packet->port_in;
+	flow->vlan = (uint8_t)vlan;
 	flow_changed(flow);
+}
+
+/* Replies go where the client's packets come from; they may come by another router now. */
+static inline void
+learn_way_back(struct ledger *ledger, struct flow *flow, const struct passage *passage)
+{
+	const struct pipeline_packet *packet = passage->packet;
+
+	if (memcmp(flow->client_mac, &packet->data[6], sizeof(flow->client_mac)) != 0 ||
+		flow->client_port_in != packet->port_in ||
+		((passage->view.kind & PACKET_IS_TAGGED) | flow->vlan) != 0)
+		learn_anew(ledger, flow, passage);
 }
 
 static void
@@ -252,19 +292,10 @@ handle_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 			flow_changed(flow);
 		}
 		tcp_touch(ledger, flow, ledger->tables->slots[flow->slot].idle_timeout_ms);
-	} else {
-		enum tcp_verdict verdict = tcp_client_packet(ledger, flow, view);
-
-		if (verdict == TCP_REPLACE) {
-			open_flow(ledger, passage, record);
-			return;
-		}
-		if (verdict != TCP_FORWARD) {
-			drop(ledger, verdict);
-			return;
-		}
+	} else if (!judge_client(ledger, passage, record)) {
+		return;
 	}
-	learn_way_back(flow, passage->packet);
+	learn_way_back(ledger, flow, passage);
 	send_to_mirror(ledger, passage, flow);
 }
 
@@ -281,49 +312,132 @@ handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 			flow_changed(flow);
 		}
 		tcp_touch(ledger, flow, ledger->tables->slots[flow->slot].idle_timeout_ms);
-	} else {
-		enum tcp_verdict verdict = tcp_mirror_packet(ledger, flow, view);
-
-		if (verdict != TCP_FORWARD) {
-			drop(ledger, verdict);
-			return;
-		}
+	} else if (!judge_mirror(ledger, passage, record)) {
+		return;
 	}
 	send_to_client(ledger, passage, flow);
 }
 
+/* All but plain packets.  Returns whether it is still to be sent. */
+static bool
+judge_client(struct ledger *ledger, struct passage *passage, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	enum tcp_verdict verdict;
+
+	if (passage->view.kind & PACKET_IS_ICMP) {
+		pass_icmp(ledger, passage, flow, FLOW_CLIENT);
+		return false;
+	}
+	if (passage->view.kind & PACKET_IS_UDP) {
+		udp_client_packet(ledger, flow);
+		return true;
+	}
+	verdict = tcp_client_packet(ledger, flow, &passage->view);
+	if (verdict == TCP_FORWARD)
+		return true;
+	if (verdict == TCP_REPLACE)
+		open_flow(ledger, passage, record);
+	else
+		drop(ledger, verdict);
+	return false;
+}
+
+static bool
+judge_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	enum tcp_verdict verdict;
+
+	if (passage->view.kind & PACKET_IS_ICMP) {
+		pass_icmp(ledger, passage, flow, FLOW_MIRROR);
+		return false;
+	}
+	if (passage->view.kind & PACKET_IS_UDP) {
+		udp_mirror_packet(ledger, flow);
+		return true;
+	}
+	verdict = tcp_mirror_packet(ledger, flow, &passage->view);
+	if (verdict == TCP_FORWARD)
+		return true;
+	drop(ledger, verdict);
+	return false;
+}
+
 static inline void
-finish(struct passage *passage, uint8_t port_out, const struct rewrite *to)
+finish(struct ledger *ledger, struct passage *passage, uint8_t port_out, unsigned vlan)
 {
 	struct pipeline_packet *packet = passage->packet;
 
-	rewrite_tcp_v4(packet->data, &passage->view, to);
 	packet->verdict = PIPELINE_SEND;
 	packet->port_out = port_out;
 	packet->size_out = passage->view.frame_size;
+	if (__builtin_expect(((passage->view.kind & PACKET_IS_TAGGED) | vlan) != 0, 0))
+		vlan_retag(packet, passage->view.ip_offset, &ledger->flows->worker->vlans[vlan]);
+}
+
+static inline void
+rewrite(struct passage *passage, const struct rewrite *to)
+{
+	if (__builtin_expect(passage->view.kind == 0, 1))
+		rewrite_tcp_v4(passage->packet->data, &passage->view, to);
+	else
+		rewrite_any(passage->packet->data, &passage->view, to);
+}
+
+static inline struct rewrite
+way_to_mirror(const struct tables *tables, const struct flow *flow)
+{
+	const struct table_slot *slot = &tables->slots[flow->slot];
+
+	return (struct rewrite){
+		.mac_to = slot->next_hop_mac,
+		.mac_from = tables->ports[slot->next_hop_port].mac,
+		.source = &tables->sources[flow->source],
+		.destination = &slot->address.address,
+		.source_port_be = flow->source_port_be,
+		.destination_port_be = slot->address.port_be,
+	};
+}
+
+static inline struct rewrite
+way_to_client(const struct tables *tables, const struct flow *flow)
+{
+	const struct table_port *port = &tables->ports[flow->client_port_in];
+	const struct table_slot *slot = &tables->slots[flow->slot];
+
+	return (struct rewrite){
+		.mac_to = port->is_reply_by_route ? port->gateway_mac : flow->client_mac,
+		.mac_from = port->mac,
+		.source = &slot->listen.address,
+		.destination = &flow->client,
+		.source_port_be = slot->listen.port_be,
+		.destination_port_be = flow->client_port_be,
+	};
+}
+
+static inline bool
+has_way_to_client(const struct tables *tables, const struct flow *flow)
+{
+	const struct table_port *port = &tables->ports[flow->client_port_in];
+
+	return !port->is_reply_by_route || port->has_gateway;
 }
 
 static void
 send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow)
 {
-	const struct tables *tables = ledger->tables;
-	const struct table_slot *slot = &tables->slots[flow->slot];
+	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
 	if (!slot->has_next_hop) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
-	struct rewrite to = {
-		.mac_to = slot->next_hop_mac,
-		.mac_from = tables->ports[slot->next_hop_port].mac,
-		.source_be = karmalb_address_v4_be(&tables->sources[flow->source]),
-		.destination_be = karmalb_address_v4_be(&slot->address.address),
-		.source_port_be = flow->source_port_be,
-		.destination_port_be = slot->address.port_be,
-	};
+	struct rewrite to = way_to_mirror(ledger->tables, flow);
 
-	finish(passage, slot->next_hop_port, &to);
+	rewrite(passage, &to);
+	finish(ledger, passage, slot->next_hop_port, 0);
 	counters->to_mirror_packets++;
 	counters->to_mirror_bytes += passage->view.frame_size;
 }
@@ -331,24 +445,52 @@ send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow
 static void
 send_to_client(struct ledger *ledger, struct passage *passage, const struct flow *flow)
 {
-	const struct table_port *port = &ledger->tables->ports[flow->client_port_in];
-	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
-	if (port->is_reply_by_route && !port->has_gateway) {
+	if (!has_way_to_client(ledger->tables, flow)) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
-	struct rewrite to = {
-		.mac_to = port->is_reply_by_route ? port->gateway_mac : flow->client_mac,
-		.mac_from = port->mac,
-		.source_be = karmalb_address_v4_be(&slot->listen.address),
-		.destination_be = karmalb_address_v4_be(&flow->client),
-		.source_port_be = slot->listen.port_be,
-		.destination_port_be = flow->client_port_be,
-	};
+	struct rewrite to = way_to_client(ledger->tables, flow);
 
-	finish(passage, flow->client_port_in, &to);
+	rewrite(passage, &to);
+	finish(ledger, passage, flow->client_port_in, flow->vlan);
 	counters->to_client_packets++;
 	counters->to_client_bytes += passage->view.frame_size;
+}
+
+/*
+ * Passes an ICMP error on to the other side than the embedded packet was sent to.  There it comes
+ * from the address that this side knows, and what it embeds is what this side has sent.
+ */
+static void
+pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enum flow_side sent_to)
+{
+	const struct tables *tables = ledger->tables;
+	const struct table_slot *slot = &tables->slots[flow->slot];
+	const uint8_t *frame = passage->packet->data;
+	bool is_to_mirror = sent_to == FLOW_CLIENT;
+
+	if (!icmp_take(ledger, flow, sent_to, frame, &passage->view)) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_ICMP);
+		return;
+	}
+	if (is_to_mirror ? !slot->has_next_hop : !has_way_to_client(tables, flow)) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		return;
+	}
+	struct rewrite to =
+		is_to_mirror ? way_to_mirror(tables, flow) : way_to_client(tables, flow);
+	struct rewrite inner = {
+		.source = to.destination,
+		.destination = to.source,
+		.source_port_be = to.destination_port_be,
+		.destination_port_be = to.source_port_be,
+	};
+
+	rewrite_icmp(passage->packet->data, &passage->view, &to, &inner);
+	if (is_to_mirror)
+		finish(ledger, passage, slot->next_hop_port, 0);
+	else
+		finish(ledger, passage, flow->client_port_in, flow->vlan);
 }

@@ -29,14 +29,18 @@ enum pipeline_verdict {
 
 /* One packet.  The caller owns the bytes and fills the upper half. */
 struct pipeline_packet {
-	uint8_t *data;   /* Ethernet header first; writable; need not be aligned */
+	/*
+	 * Ethernet header first; writable, and so are the 8 bytes before it; need not be aligned.
+	 * Moves by up to 8 bytes either way when VLAN tags come or go.
+	 */
+	uint8_t *data;
 	uint16_t size;   /* bytes at 'data' */
 	uint8_t port_in; /* index into tables.ports */
 	bool is_l4_bad;  /* the device says that the L4 checksum is wrong */
 	/* filled by pipeline_burst() */
 	uint8_t verdict; /* enum pipeline_verdict */
 	uint8_t port_out;
-	uint16_t size_out; /* bytes to send, Ethernet padding cut off */
+	uint16_t size_out; /* bytes to send from 'data' on, Ethernet padding cut off */
 };
 
 /*

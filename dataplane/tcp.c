@@ -27,13 +27,6 @@ closing_step(struct ledger *ledger, struct flow *flow);
 static void
 rest(struct ledger *ledger, struct flow *flow, uint32_t rest_ms);
 
-/* Sequence number 'seq' is close to 'known'. */
-static bool
-is_near(uint32_t seq, uint32_t known)
-{
-	return seq - known + TCP_NEAR < 2 * TCP_NEAR;
-}
-
 /* How long to rest after FINs, or after nothing more came. */
 static uint32_t
 rest_of(const struct flow *flow)
@@ -113,6 +106,16 @@ tcp_mirror_packet(struct ledger *ledger, struct flow *flow, const struct packet_
 }
 
 void
+tcp_syn_unreachable(struct ledger *ledger, struct flow *flow)
+{
+	flow_change(flow);
+	ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_FAILURES,
+		(uint32_t)ledger->now_us - flow->began_us);
+	rest(ledger, flow, TCP_REST_MS);
+	flow_changed(flow);
+}
+
+void
 tcp_replaced(struct ledger *ledger, struct flow *flow)
 {
 	flow_change(flow);
@@ -136,6 +139,8 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 	if (state == FLOW_SYN_SENT)
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_TIMEOUTS,
 			(uint32_t)ledger->now_us - flow->began_us);
+	if (state == FLOW_DATAGRAM && flow->exchange == FLOW_EXCHANGE_WAIT)
+		latency_time_out(ledger, flow);
 	if (state != FLOW_RESTING)
 		rest(ledger, flow, rest_of(flow));
 	flow_changed(flow);
@@ -171,13 +176,13 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 	if (view->tcp_flags & PACKET_SYN)
 		return flow->state == FLOW_CLOSING ? TCP_REPLACE : TCP_FORWARD;
 	if (view->tcp_flags & PACKET_RST) {
-		if (is_near(view->seq, flow->client_end))
+		if (tcp_is_near(view->seq, flow->client_end))
 			rest(ledger, flow, TCP_REST_MS);
 		return TCP_FORWARD;
 	}
 	if (view->payload_size > 0)
 		latency_client_payload(ledger, flow, end);
-	if ((view->tcp_flags & PACKET_FIN) && is_near(end, flow->client_end)) {
+	if ((view->tcp_flags & PACKET_FIN) && tcp_is_near(end, flow->client_end)) {
 		latency_client_fin(ledger, flow);
 		if (latency_is_new(end + 1, flow->client_end))
 			flow->client_end = end + 1;
@@ -228,7 +233,7 @@ mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 	if (view->tcp_flags & PACKET_SYN)
 		return TCP_FORWARD;
 	if (view->tcp_flags & PACKET_RST) {
-		if (is_near(view->seq, flow->mirror_end)) {
+		if (tcp_is_near(view->seq, flow->mirror_end)) {
 			latency_mirror_rst(ledger, flow);
 			rest(ledger, flow, TCP_REST_MS);
 		}
@@ -238,7 +243,7 @@ mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 		return TCP_FORWARD;
 	if (view->payload_size > 0)
 		latency_mirror_payload(ledger, flow, end);
-	if ((view->tcp_flags & PACKET_FIN) && is_near(end, flow->mirror_end)) {
+	if ((view->tcp_flags & PACKET_FIN) && tcp_is_near(end, flow->mirror_end)) {
 		latency_mirror_fin(ledger, flow);
 		if (latency_is_new(end + 1, flow->mirror_end))
 			flow->mirror_end = end + 1;

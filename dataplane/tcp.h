@@ -45,6 +45,13 @@ tcp_is_plain(const struct flow *flow, const struct packet_view *view)
 	       (view->tcp_flags & (PACKET_SYN | PACKET_FIN | PACKET_RST)) == 0;
 }
 
+/* Sequence number 'seq' is close to 'known'. */
+static inline bool
+tcp_is_near(uint32_t seq, uint32_t known)
+{
+	return seq - known + TCP_NEAR < 2 * TCP_NEAR;
+}
+
 /* The moment 'after_ms' from now, rounded up. */
 static inline uint32_t
 tcp_deadline(const struct ledger *ledger, uint32_t after_ms)
@@ -82,13 +89,18 @@ tcp_client_packet(struct ledger *ledger, struct flow *flow, const struct packet_
 enum tcp_verdict
 tcp_mirror_packet(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
 
+/* The network says that the flow's SYN cannot arrive: a connect failure, as if by RST. */
+void
+tcp_syn_unreachable(struct ledger *ledger, struct flow *flow);
+
 /* Another flow has taken over the client's entry: ends this one if need be, and lets it rest. */
 void
 tcp_replaced(struct ledger *ledger, struct flow *flow);
 
 /*
  * The flow's time is up: a connect time-out is counted and rests, an established flow ends, a
- * resting one is removed.
+ * resting one is removed.  A flow of datagrams ends in any case, and a query of it has then waited
+ * too long.
  */
 void
 tcp_expire(struct ledger *ledger, uint32_t record);

@@ -197,6 +197,7 @@ queue_packet(struct worker *w, const struct pipeline_packet *p, struct rte_mbuf 
 {
 	struct worker_queue *q = &w->queues[p->port_out];
 
+	m->data_off = (uint16_t)(p->data - (uint8_t *)m->buf_addr); /* VLAN tags came or went */
 	m->data_len = p->size_out;
 	m->pkt_len = p->size_out;
 	m->ol_flags = 0;

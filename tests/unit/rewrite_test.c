@@ -40,11 +40,15 @@ START_TEST(rewritten_packet_is_that_built_anew)
 		unsigned size = frame_build(bytes, &s);
 		uint16_t id = (uint16_t)(bytes[18] << 8 | bytes[19]);
 		/* Extremes are where one's complement trips. */
+		struct karmalb_address source =
+			karmalb_address_from_v4(n % 7 == 0 ? 0 : (uint32_t)suite_random(&random));
+		struct karmalb_address destination = karmalb_address_from_v4(
+			n % 5 == 0 ? UINT32_MAX : (uint32_t)suite_random(&random));
 		struct rewrite to = {
 			.mac_to = mac_to,
 			.mac_from = mac_from,
-			.source_be = n % 7 == 0 ? 0 : (uint32_t)suite_random(&random),
-			.destination_be = n % 5 == 0 ? UINT32_MAX : (uint32_t)suite_random(&random),
+			.source = &source,
+			.destination = &destination,
 			.source_port_be = n % 3 == 0 ? 0xffff : (uint16_t)suite_random(&random),
 			.destination_port_be = (uint16_t)suite_random(&random),
 		};
@@ -53,8 +57,8 @@ START_TEST(rewritten_packet_is_that_built_anew)
 		rewrite_tcp_v4(bytes, &view, &to);
 		memcpy(s.mac_to, mac_to, 6);
 		memcpy(s.mac_from, mac_from, 6);
-		s.source = __builtin_bswap32(to.source_be);
-		s.destination = __builtin_bswap32(to.destination_be);
+		s.source = __builtin_bswap32(karmalb_address_v4_be(&source));
+		s.destination = __builtin_bswap32(karmalb_address_v4_be(&destination));
 		s.source_port = __builtin_bswap16(to.source_port_be);
 		s.destination_port = __builtin_bswap16(to.destination_port_be);
 		s.ttl--;
@@ -74,10 +78,12 @@ START_TEST(wrong_tcp_checksum_stays_wrong)
 		struct segment s;
 		struct packet_view view;
 		static const uint8_t mac[6] = {2};
+		struct karmalb_address source = karmalb_address_from_v4(0x0101a8c0);
+		struct karmalb_address destination = karmalb_address_from_v4(0x0201a8c0);
 		struct rewrite to = {.mac_to = mac,
 			.mac_from = mac,
-			.source_be = 0x0101a8c0,
-			.destination_be = 0x0201a8c0,
+			.source = &source,
+			.destination = &destination,
 			.source_port_be = 1,
 			.destination_port_be = 2};
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ICMP errors about flows.  Owning worker only. */
+#include "icmp.h"
+
+#include <netinet/in.h>
+
+#include "tcp.h"
+#include "udp.h"
+
+#define V4_UNREACHABLE 3
+#define V4_FRAG_NEEDED 4 /* a code of it, which is no failure */
+#define V6_UNREACHABLE 1
+
+static bool
+is_unreachable(const uint8_t *frame, const struct packet_view *view)
+{
+	const uint8_t *icmp = &frame[view->l4_offset];
+
+	if (view->kind & PACKET_IS_V6)
+		return icmp[0] == V6_UNREACHABLE;
+	return icmp[0] == V4_UNREACHABLE && icmp[1] != V4_FRAG_NEEDED;
+}
+
+/* Whether the embedded segment can be one that we forwarded. */
+static bool
+is_plausible(const struct flow *flow, enum flow_side sent_to, const struct packet_view *view)
+{
+	if (view->key.protocol == IPPROTO_UDP)
+		return true;
+	if (flow->state == FLOW_SYN_SENT)
+		return view->seq + 1 == flow->client_end;
+	return tcp_is_near(view->seq, sent_to == FLOW_MIRROR ? flow->client_end : flow->mirror_end);
+}
+
+bool
+icmp_take(struct ledger *ledger, struct flow *flow, enum flow_side sent_to, const uint8_t *frame,
+	const struct packet_view *view)
+{
+	if ((flow->flags & FLOW_FLAG_CLIENT_UNLINKED) || !is_plausible(flow, sent_to, view))
+		return false;
+	if (sent_to != FLOW_MIRROR || !is_unreachable(frame, view))
+		return true;
+	if (flow->state == FLOW_SYN_SENT)
+		tcp_syn_unreachable(ledger, flow);
+	else if (flow->state == FLOW_DATAGRAM)
+		udp_unreachable(ledger, flow);
+	return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ICMP and ICMPv6 errors about packets that we sent.  Pure; owning worker of the flow that the
+ * embedded packet belongs to.
+ */
+#pragma once
+
+#include "ledger.h"
+#include "packet.h"
+
+/*
+ * What an error does to its flow; 'sent_to' is the side that the embedded packet was sent to.
+ * Unreachable about a SYN is a connect failure, about a datagram a failed query; all else is for
+ * the one who sent the packet to judge.  Returns whether it may be passed on to them: not if it
+ * speaks of sequence numbers that were never sent (RFC 5927), or nobody is left to hear it.
+ */
+bool
+icmp_take(struct ledger *ledger, struct flow *flow, enum flow_side sent_to, const uint8_t *frame,
+	const struct packet_view *view);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UDP flows.  Owning worker only. */
+#include "udp.h"
+
+#include "latency.h"
+#include "tcp.h"
+
+static uint32_t
+idle_deadline(const struct ledger *ledger, const struct flow *flow)
+{
+	return tcp_deadline(ledger, ledger->tables->slots[flow->slot].idle_timeout_ms);
+}
+
+void
+udp_open(struct ledger *ledger, struct flow *flow)
+{
+	flow->state = FLOW_DATAGRAM;
+	flow->expires_ms = idle_deadline(ledger, flow);
+	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
+	ledger->slots[flow->slot].opened++;
+	latency_client_datagram(ledger, flow);
+}
+
+void
+udp_client_packet(struct ledger *ledger, struct flow *flow)
+{
+	flow_change(flow);
+	flow->expires_ms = idle_deadline(ledger, flow);
+	latency_client_datagram(ledger, flow);
+	flow_changed(flow);
+}
+
+void
+udp_mirror_packet(struct ledger *ledger, struct flow *flow)
+{
+	flow_change(flow);
+	flow->expires_ms = idle_deadline(ledger, flow);
+	latency_mirror_datagram(ledger, flow);
+	flow_changed(flow);
+}
+
+/* Nothing listens there: what a refused SYN is to TCP, unless it has answered before. */
+void
+udp_unreachable(struct ledger *ledger, struct flow *flow)
+{
+	flow_change(flow);
+	latency_unreachable(ledger, flow,
+		flow->mirror_end == 0 ? KARMALB_OUTCOME_CONNECT_FAILURES
+				      : KARMALB_OUTCOME_NETWORK_ERRORS);
+	flow->expires_ms = ledger->now_ms;
+	flow_changed(flow);
+}

@@ -1,0 +1,463 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: oracle_test.py PIPELINE_DRIVER [UNITTEST-ARGUMENT...]
+
+Packets in all modes go through the pipeline; scapy builds them and says what is to come out: it
+takes each packet sent apart, builds it anew with checksums of its own, and compares.  SEED=n in the
+environment repeats a run.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+from scapy.layers.inet import ICMP, IP, TCP, UDP, ICMPerror, IPerror, TCPerror, UDPerror
+from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
+                                IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
+                                IPv6ExtHdrRouting)
+from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.packet import Raw
+
+CLIENT_MAC = "02:00:00:00:09:07"
+FRONT, BACK = 0, 1
+
+
+class Family:
+    """Addresses of one IP version, as pipeline_driver.c has them."""
+
+    def __init__(self, ip, client, router, vip, mirrors, source):
+        self.ip, self.client, self.router = ip, client, router
+        self.vip, self.mirrors, self.source = vip, mirrors, source
+
+
+V4 = Family(IP, "192.168.0.9", "172.16.5.5", "10.0.0.1", ("10.1.0.1", "10.1.0.2"), "10.2.0.1")
+V6 = Family(IPv6, "2001:db8:9::9", "2001:db8:5::5", "2001:db8::1",
+            ("2001:db8:1::1", "2001:db8:1::2"), "2001:db8:2::1")
+PORTS = {TCP: (80, 8080), UDP: (53, 5353)}
+
+
+class Driver:
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise AssertionError(f"the pipeline died of: {line}")
+        return answer.strip()
+
+    def send(self, port, packet):
+        """The port and packet sent, or None and the name of the drop."""
+        answer = self.ask(f"packet {port} {bytes(packet).hex()}").split()
+        if answer[0] == "drop":
+            return None, " ".join(answer[1:])
+        return int(answer[1]), Ether(bytes.fromhex(answer[2]))
+
+    def counts(self):
+        return json.loads(self.ask("counts"))
+
+    def end(self):
+        self.process.stdin.close()
+        status = self.process.wait(10)
+        self.process.stdout.close()
+        if status != 0:
+            raise AssertionError(f"the pipeline ended with status {status}")
+
+
+def rebuilt(packet):
+    """The packet with all checksums and lengths made anew by scapy, embedded packets left."""
+    copy = Ether(bytes(packet))
+    layer = copy
+    while layer and not isinstance(layer, (IPerror, Raw)):
+        for field in ("chksum", "cksum"):
+            is_none = isinstance(layer, UDP) and layer.chksum == 0 and IP in copy
+            if field in layer.fields and not is_none:
+                del layer.fields[field]
+        layer = layer.payload
+    return bytes(copy)
+
+
+def outcomes(counts, name):
+    return sum(slot[name] for slot in counts["slots"])
+
+
+class Talk:
+    """A flow between a client and its mirror."""
+
+    def __init__(self, driver, family, l4, sport=40000, tags=()):
+        self.driver, self.family, self.l4, self.sport, self.tags = driver, family, l4, sport, tags
+        self.vport, self.mport = PORTS[l4]
+        self.mirror = self.source_port = None
+
+    def segment(self, sport, dport, payload, fields):
+        if self.l4 is UDP:
+            fields = {k: v for k, v in fields.items() if k == "chksum"}
+        return self.l4(sport=sport, dport=dport, **fields) / Raw(payload)
+
+    def from_client(self, payload=b"", options=None, **fields):
+        packet = Ether(src=CLIENT_MAC, dst="02:00:00:00:00:00")
+        for tag in self.tags:
+            packet /= tag
+        packet /= self.family.ip(src=self.family.client, dst=self.family.vip)
+        if options is not None:
+            packet /= options
+        return packet / self.segment(self.sport, self.vport, payload, fields)
+
+    def client(self, payload=b"", options=None, **fields):
+        sent = self.from_client(payload, options, **fields)
+        port, out = self.driver.send(FRONT, sent)
+        if port is not None and self.mirror is None:
+            self.mirror = out[self.family.ip].dst
+            self.source_port = out[self.l4].sport
+        return port, out
+
+    def from_mirror(self, payload=b"", **fields):
+        return (Ether(src="06:00:00:00:00:00", dst="02:00:00:00:00:01")
+                / self.family.ip(src=self.mirror, dst=self.family.source)
+                / self.segment(self.mport, self.source_port, payload, fields))
+
+    def mirror_sends(self, payload=b"", **fields):
+        return self.driver.send(BACK, self.from_mirror(payload, **fields))
+
+    def connect(self):
+        self.client(flags="S", seq=999)
+        self.mirror_sends(flags="SA", seq=4999, ack=1000)
+        return self.client(flags="A", seq=1000, ack=5000)
+
+    def start(self):
+        """Opens the flow: a handshake, or a request."""
+        return self.connect() if self.l4 is TCP else self.client(b"request")
+
+
+class PipelineTest(unittest.TestCase):
+    program = None
+    seed = 0
+
+    def setUp(self):
+        self.driver = Driver(self.program)
+        self.addCleanup(self.driver.end)
+
+    def talks(self):
+        for family in (V4, V6):
+            for l4 in (TCP, UDP):
+                with self.subTest(ip=family.ip.__name__, l4=l4.__name__):
+                    yield Talk(self.driver, family, l4)
+
+    def assert_right(self, packet):
+        self.assertEqual(bytes(packet).hex(), rebuilt(packet).hex())
+
+    def assert_ends(self, packet, talk, to_mirror):
+        """Who the packet is from and to, on either side of us."""
+        ip, l4 = packet[talk.family.ip], packet[talk.l4]
+        is_from = (ip.src, l4.sport), (ip.dst, l4.dport)
+        mirror = (talk.family.source, talk.source_port), (talk.mirror, talk.mport)
+        client = (talk.family.vip, talk.vport), (talk.family.client, talk.sport)
+        self.assertEqual(is_from, mirror if to_mirror else client)
+        self.assertIn(talk.mirror, talk.family.mirrors)
+
+    def test_both_directions_in_both_families_and_protocols(self):
+        for talk in self.talks():
+            port, out = talk.start()
+            self.assertEqual(port, BACK)
+            self.assert_ends(out, talk, True)
+            self.assert_right(out)
+            port, out = talk.mirror_sends(b"answer", flags="PA", seq=5000, ack=1000)
+            self.assertEqual(port, FRONT)
+            self.assertEqual(out.dst, CLIENT_MAC)
+            self.assertEqual(bytes(out[talk.l4].payload), b"answer")
+            self.assert_ends(out, talk, False)
+            self.assert_right(out)
+
+    def test_datagrams_are_queries(self):
+        for family in (V4, V6):
+            talk = Talk(self.driver, family, UDP)
+            before = self.driver.counts()
+            talk.client(b"one")
+            self.driver.ask("pass 7000")
+            talk.mirror_sends(b"1")
+            talk.mirror_sends(b"1, continued")
+            talk.client(b"two, never answered")
+            self.driver.ask("pass 4000000")
+            talk.client(b"three")
+            talk.mirror_sends(b"3")
+            after = self.driver.counts()
+            for name, n in (("succeeded_queries", 2), ("query_timeouts", 1), ("n_waiting", 0),
+                            ("opened", 1), ("closed", 0), ("connect_timeouts", 0)):
+                self.assertEqual(outcomes(after, name) - outcomes(before, name), n, name)
+            self.assertEqual(after["query_samples"] - before["query_samples"], 2)
+
+    def test_silent_datagram_flow_is_forgotten(self):
+        talk = Talk(self.driver, V4, UDP)
+        talk.client(b"one")
+        talk.mirror_sends(b"1")
+        self.driver.ask("pass 61000000")
+        self.assertEqual(outcomes(self.driver.counts(), "closed"), 1)
+        self.assertEqual(talk.mirror_sends(b"late"), (None, "drop_no_flow"))
+
+    def test_no_checksum_stays_none_over_ipv4_and_is_refused_over_ipv6(self):
+        talk = Talk(self.driver, V4, UDP)
+        _, out = talk.client(b"x", chksum=0)
+        self.assertEqual(out[UDP].chksum, 0)
+        _, out = talk.mirror_sends(b"y", chksum=0)
+        self.assertEqual(out[UDP].chksum, 0)
+        self.assertEqual(Talk(self.driver, V6, UDP).client(b"x", chksum=0),
+                         (None, "drop_malformed"))
+
+    def test_sum_that_comes_to_0_is_sent_as_ffff(self):
+        for family in (V4, V6):
+            talk = Talk(self.driver, family, UDP)
+            _, out = talk.client(b"\0\0")
+            payload = (int.from_bytes(b"\0\0", "big") + out[UDP].chksum) % 0xffff
+            _, out = talk.client(payload.to_bytes(2, "big"))
+            self.assertEqual(out[UDP].chksum, 0xffff)
+
+    def test_unfinished_checksums_are_completed(self):
+        self.driver.ask("partial 0")
+        for family in (V4, V6):
+            for l4 in (TCP, UDP):
+                talk = Talk(self.driver, family, l4)
+                packet = Ether(bytes(talk.from_client(b"" if l4 is TCP else b"abc", flags="S")))
+                ip = packet[family.ip]
+                size = len(bytes(packet[l4]))
+                if family is V4:
+                    pseudo = ip.src, ip.dst
+                    words = b"".join(bytes(map(int, a.split("."))) for a in pseudo)
+                else:
+                    words = bytes(ip)[8:40]
+                words += size.to_bytes(2, "big") + (6 if l4 is TCP else 17).to_bytes(2, "big")
+                total = sum(int.from_bytes(words[i:i + 2], "big") for i in range(0, len(words), 2))
+                while total > 0xffff:
+                    total = (total & 0xffff) + (total >> 16)
+                packet[l4].chksum = total
+                port, out = self.driver.send(FRONT, packet)
+                self.assertEqual(port, BACK)
+                self.assert_right(out)
+        self.assertEqual(self.driver.counts()["counters"]["checksum_completed"], 4)
+
+    # ---- IPv6 ----
+
+    def test_extension_headers_are_walked_and_kept(self):
+        talk = Talk(self.driver, V6, TCP)
+        options = IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / IPv6ExtHdrRouting(segleft=0)
+        port, out = talk.client(options=options, flags="S")
+        self.assertEqual(port, BACK)
+        self.assert_right(out)
+        self.assertIn(IPv6ExtHdrRouting, out)
+        many = options / IPv6ExtHdrDestOpt() / IPv6ExtHdrDestOpt()
+        self.assertEqual(talk.client(options=many, flags="S"), (None, "drop_protocol"))
+        self.assertEqual(talk.client(options=IPv6ExtHdrRouting(segleft=1, addresses=["::2"]),
+                                     flags="S"), (None, "drop_malformed"))
+        self.assertEqual(talk.client(options=IPv6ExtHdrFragment(m=1), flags="S"),
+                         (None, "drop_fragment"))
+
+    def test_addresses_that_no_client_has(self):
+        for address in ("::1", "::", "ff02::1", "::ffff:1.2.3.4"):
+            talk = Talk(self.driver, V6, TCP)
+            packet = talk.from_client(flags="S")
+            packet[IPv6].src = address
+            self.assertEqual(self.driver.send(FRONT, packet), (None, "drop_malformed"), address)
+
+    # ---- VLAN ----
+
+    def test_replies_carry_the_clients_tags(self):
+        one, two = (Dot1Q(vlan=100, prio=5),), (Dot1AD(vlan=7), Dot1Q(vlan=4094))
+        for n, tags in enumerate((one, two)):
+            for talk in self.talks():
+                talk.tags, talk.sport = tags, 41000 + n
+                _, out = talk.start()
+                self.assertNotIn(Dot1Q, out)
+                self.assert_right(out)
+                _, out = talk.mirror_sends(b"answer", flags="PA", seq=5000, ack=1000)
+                layer = out.payload
+                for tag in tags:
+                    self.assertEqual((type(layer), layer.vlan, layer.prio), (type(tag), tag.vlan, 0))
+                    layer = layer.payload
+                self.assertIsInstance(layer, talk.family.ip)
+                self.assert_right(out)
+
+    def test_tags_follow_the_client(self):
+        talk = Talk(self.driver, V4, TCP, tags=(Dot1Q(vlan=100),))
+        talk.connect()
+        talk.tags = (Dot1Q(vlan=200),)
+        talk.client(flags="A", seq=1000, ack=5000)
+        self.assertEqual(talk.mirror_sends(flags="A", seq=5000, ack=1000)[1][Dot1Q].vlan, 200)
+        talk.tags = ()
+        talk.client(flags="A", seq=1000, ack=5000)
+        self.assertNotIn(Dot1Q, talk.mirror_sends(flags="A", seq=5000, ack=1000)[1])
+        talk.tags = (Dot1Q(vlan=1),) * 3
+        self.assertEqual(talk.client(flags="A", seq=1000, ack=5000), (None, "drop_vlan"))
+
+    # ---- ICMP ----
+
+    ERRORS = {
+        V4: {"unreachable": ICMP(type=3, code=1), "refused": ICMP(type=3, code=3),
+             "too big": ICMP(type=3, code=4, nexthopmtu=1400),
+             "exceeded": ICMP(type=11, code=0), "parameter": ICMP(type=12, code=0, ptr=9)},
+        V6: {"unreachable": ICMPv6DestUnreach(code=0), "refused": ICMPv6DestUnreach(code=4),
+             "too big": ICMPv6PacketTooBig(mtu=1400), "exceeded": ICMPv6TimeExceeded()},
+    }
+
+    def error(self, talk, kind, subject, to):
+        """An ICMP error of a router about a packet that we sent."""
+        inner = bytes(subject[talk.family.ip])
+        if talk.family is V4:
+            inner = inner[:20 + 8] if kind != "too big" else inner
+        return (Ether(src="06:00:00:00:00:07", dst="02:00:00:00:00:01")
+                / talk.family.ip(src=talk.family.router, dst=to)
+                / self.ERRORS[talk.family][kind] / Raw(inner))
+
+    def assert_error_about(self, out, talk, sent, source, destination):
+        """'out' embeds the packet that its receiver sent."""
+        ip = out[talk.family.ip]
+        self.assertEqual((ip.src, ip.dst), (source, destination))
+        self.assert_right(out)
+        size = 40 if talk.family is V6 else 20
+        inner = bytes(ip)[size + 8:]
+        expected = bytearray(bytes(sent[talk.family.ip]))
+        expected[7 if talk.family is V6 else 8] -= 1  # the hop through us
+        wanted = talk.family.ip(bytes(expected))
+        if talk.family is V4:
+            del wanted.chksum
+        wanted = bytes(wanted)
+        self.assertEqual(inner.hex(), wanted[:len(inner)].hex())
+
+    def test_errors_about_what_went_to_a_mirror_reach_the_client(self):
+        for talk in self.talks():
+            talk.start()
+            for kind in self.ERRORS[talk.family]:
+                if talk.l4 is UDP and kind in ("unreachable", "refused"):
+                    continue
+                sent = Ether(bytes(talk.from_client(b"data" * 20, flags="PA", seq=1000, ack=5000)))
+                _, subject = self.driver.send(FRONT, sent)
+                port, out = self.driver.send(
+                    BACK, self.error(talk, kind, subject, talk.family.source))
+                self.assertEqual(port, FRONT, (kind, out))
+                self.assert_error_about(out, talk, sent, talk.family.vip, talk.family.client)
+
+    def test_errors_about_what_went_to_a_client_reach_the_mirror(self):
+        for talk in self.talks():
+            talk.start()
+            for kind in self.ERRORS[talk.family]:
+                sent = Ether(bytes(talk.from_mirror(b"data" * 20, flags="PA", seq=5000, ack=1000)))
+                _, subject = self.driver.send(BACK, sent)
+                port, out = self.driver.send(
+                    FRONT, self.error(talk, kind, subject, talk.family.vip))
+                self.assertEqual(port, BACK, (kind, out))
+                self.assert_error_about(out, talk, sent, talk.family.source, talk.mirror)
+
+    def test_path_mtu_arrives(self):
+        for family in (V4, V6):
+            talk = Talk(self.driver, family, TCP)
+            talk.connect()
+            _, subject = talk.client(b"x" * 1000, flags="PA", seq=1000, ack=5000)
+            _, out = self.driver.send(BACK, self.error(talk, "too big", subject, family.source))
+            mtu = out[ICMP].nexthopmtu if family is V4 else out[ICMPv6PacketTooBig].mtu
+            self.assertEqual(mtu, 1400)
+            self.assertEqual(outcomes(self.driver.counts(), "connect_failures"), 0)
+
+    def test_unreachable_in_answer_to_a_syn_is_a_connect_failure(self):
+        for n, family in enumerate((V4, V6)):
+            talk = Talk(self.driver, family, TCP)
+            _, subject = talk.client(flags="S", seq=999)
+            error = self.error(talk, "unreachable", subject, family.source)
+            self.assertEqual(self.driver.send(BACK, error)[0], FRONT)
+            self.driver.send(BACK, error)  # repeated: counted once
+            counts = self.driver.counts()
+            self.assertEqual(outcomes(counts, "connect_failures"), n + 1)
+            self.assertEqual(outcomes(counts, "closed"), n + 1)
+            talk.mirror = None
+            self.assertEqual(talk.client(flags="S", seq=999)[0], BACK)  # another try
+
+    def test_refused_datagram_is_a_failure_and_the_next_finds_a_mirror_anew(self):
+        for n, family in enumerate((V4, V6)):
+            talk = Talk(self.driver, family, UDP)
+            _, subject = talk.client(b"hello")
+            error = self.error(talk, "refused", subject, family.source)
+            self.assertEqual(self.driver.send(BACK, error)[0], FRONT)
+            counts = self.driver.counts()
+            self.assertEqual(outcomes(counts, "connect_failures"), n + 1)
+            self.assertEqual(outcomes(counts, "n_waiting"), n)  # "again" of the one before
+            talk.client(b"again")
+            self.assertEqual(outcomes(self.driver.counts(), "opened"), 2 * n + 2)
+
+    def test_errors_that_nobody_caused_are_dropped(self):
+        for family in (V4, V6):
+            talk = Talk(self.driver, family, TCP)
+            talk.connect()
+            _, subject = talk.client(b"data", flags="PA", seq=1000, ack=5000)
+            subject[TCP].seq += 1 << 24
+            error = self.error(talk, "unreachable", subject, family.source)
+            self.assertEqual(self.driver.send(BACK, error), (None, "drop_icmp"))
+            subject[TCP].sport ^= 1
+            error = self.error(talk, "unreachable", subject, family.source)
+            self.assertEqual(self.driver.send(BACK, error), (None, "drop_icmp"))
+            error = Ether(bytes(error))
+            error = Ether(bytes(error)[:-1] + bytes([bytes(error)[-1] ^ 1]))
+            self.assertEqual(self.driver.send(BACK, error), (None, "drop_l4_checksum"))
+
+    # ---- anything ----
+
+    def random_packet(self, rng, talk):
+        payload = rng.randbytes(rng.choice((0, 1, 2, 13, 100, 1000)))
+        fields = {"flags": rng.choice(("S", "A", "PA", "FA", "R", "SA", "")),
+                  "seq": rng.choice((999, 1000, 5000, rng.getrandbits(32))),
+                  "ack": rng.choice((1000, 5000, rng.getrandbits(32)))}
+        talk.tags = rng.choice(((), (), (Dot1Q(vlan=rng.randrange(1, 20)),),
+                                (Dot1AD(vlan=3), Dot1Q(vlan=rng.randrange(1, 20)))))
+        if talk.mirror is None or rng.random() < 0.5:
+            return FRONT, talk.from_client(payload, **fields)
+        return BACK, talk.from_mirror(payload, **fields)
+
+    def test_whatever_is_sent_is_right(self):
+        rng = random.Random(self.seed)
+        print(f"SEED={self.seed}", file=sys.stderr)
+        talks = [Talk(self.driver, family, l4, 42000 + n)
+                 for family in (V4, V6) for l4 in (TCP, UDP) for n in range(4)]
+        for talk in talks:
+            talk.start()
+        recent = {}
+        n_sent = n_errors = 0
+        for _ in range(3000):
+            talk = rng.choice(talks)
+            if talk in recent and rng.random() < 0.2:
+                port, subject = recent[talk]
+                kind = rng.choice(list(self.ERRORS[talk.family]))
+                to = talk.family.source if port == BACK else talk.family.vip
+                port, packet, is_error = port, self.error(talk, kind, subject, to), True
+            else:
+                (port, packet), is_error = self.random_packet(rng, talk), False
+            data = bytearray(bytes(packet))
+            is_bent = rng.random() < 0.2
+            if is_bent:
+                for _ in range(rng.randrange(1, 4)):
+                    data[rng.randrange(12, len(data))] ^= 1 << rng.randrange(8)
+                if rng.random() < 0.3:
+                    data = data[:rng.randrange(len(data))]
+            port_out, out = self.driver.send(port, data)
+            if port_out is None or is_bent:
+                continue
+            self.assertEqual(bytes(out).hex(), rebuilt(out).hex(), bytes(data).hex())
+            n_sent += 1
+            n_errors += is_error
+            if not is_error:
+                recent[talk] = port_out, out
+                if port == FRONT:  # the flow may be another now
+                    talk.mirror, talk.source_port = out[talk.family.ip].dst, out[talk.l4].sport
+            if rng.random() < 0.1:
+                self.driver.ask(f"pass {rng.randrange(1, 300000)}")
+        self.assertGreater(n_sent, 500)
+        self.assertGreater(n_errors, 50)
+        counts = self.driver.counts()
+        self.assertEqual(counts["counters"]["flows_opened"], outcomes(counts, "opened"))
+
+
+if __name__ == "__main__":
+    PipelineTest.program = sys.argv.pop(1)
+    PipelineTest.seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
+    unittest.main()
