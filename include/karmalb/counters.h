@@ -34,7 +34,7 @@ enum karmalb_outcome {
 	X(RX_BYTES, rx_bytes, "bytes received, Ethernet header included")                        \
 	X(TX_PACKETS, tx_packets, "packets given to the device")                                 \
 	X(TX_BYTES, tx_bytes, "bytes given to the device, Ethernet header included")             \
-	X(FLOWS_OPENED, flows_opened, "flows created by a SYN")                                  \
+	X(FLOWS_OPENED, flows_opened, "flows created by a SYN or datagram")                      \
 	X(FLOWS_CLOSED, flows_closed, "flows that ended: closed, reset, replaced or expired")    \
 	X(FLOWS_REPLACED, flows_replaced, "closing or resting flows replaced by a new SYN")      \
 	X(CHECKSUM_COMPLETED, checksum_completed, "unfinished TCP or UDP checksums completed")   \
@@ -44,12 +44,12 @@ enum karmalb_outcome {
 	X(DROP_IP_CHECKSUM, drop_ip_checksum, "IPv4 header checksum wrong")                      \
 	X(DROP_L4_CHECKSUM, drop_l4_checksum, "TCP or UDP checksum flagged wrong by the device") \
 	X(DROP_FRAGMENT, drop_fragment, "IP fragment")                                           \
-	X(DROP_VLAN, drop_vlan, "VLAN-tagged frame")                                             \
+	X(DROP_VLAN, drop_vlan, "more than two VLAN tags, or 255 others seen")                   \
 	X(DROP_PROTOCOL, drop_protocol, "protocol that no service has")                          \
-	X(DROP_ICMP, drop_icmp, "ICMP error about a flow, not translated")                       \
+	X(DROP_ICMP, drop_icmp, "ICMP message that is no error about a flow of ours")            \
 	X(DROP_TTL, drop_ttl, "time to live used up")                                            \
 	X(DROP_NO_SERVICE, drop_no_service, "addressed to none of our services or sources")      \
-	X(DROP_NO_FLOW, drop_no_flow, "neither of a known flow nor a SYN")                       \
+	X(DROP_NO_FLOW, drop_no_flow, "neither of a known flow nor the first of one")            \
 	X(DROP_NO_MIRROR, drop_no_mirror, "no eligible mirror for a new flow")                   \
 	X(DROP_NO_SOURCE_PORT, drop_no_source_port,                                              \
 		"every probed source port towards the mirror busy")                              \
