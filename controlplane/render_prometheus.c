@@ -314,6 +314,21 @@ write_mirror_states(FILE *out, const struct status_service *s, const struct stat
 }
 
 static void
+write_mirror_wanted(FILE *out, const struct status_service *s, const struct status_mirror *m)
+{
+	const struct setting *setting = setting_find(SETTING_SCOPE_MIRROR, "state");
+	const char *name;
+
+	for (unsigned i = 0; (name = setting_choice(setting, i)) != NULL; i++) {
+		char labels[LABELS_MAX];
+
+		label_mirror(labels, s, m);
+		labels_add(labels, "state", name);
+		write_sample(out, "mirror_wanted_state", labels, m->wanted == i);
+	}
+}
+
+static void
 write_mirror_outcomes(FILE *out, const struct status_service *s, const struct status_mirror *m)
 {
 	static const char *const names[] = {
@@ -416,6 +431,8 @@ static const struct {
 } mirror_families[] = {
 	{"mirror_state", "1 for the state that the mirror is in, 0 for the others", GAUGE,
 		write_mirror_states},
+	{"mirror_wanted_state", "1 for what an operator wants of the mirror, 0 for the others",
+		GAUGE, write_mirror_wanted},
 	{"mirror_outcomes_total", "How exchanges with the mirror ended", COUNTER,
 		write_mirror_outcomes},
 	{"mirror_packets_total", "Packets forwarded", COUNTER, write_mirror_packets},
