@@ -119,7 +119,6 @@ instance_wake_workers(struct instance *inst)
 		doorbell_ring(&inst->workers[i].bell);
 }
 
-/* Towards which mirrors the kernel uses them is looked at when mirrors are known. */
 /* What is known before there are mirrors; the rest is checked with each new list of them. */
 static int
 check_sources(const struct options *o, struct err *err)
