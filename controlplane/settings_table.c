@@ -100,8 +100,7 @@ const struct setting settings[] = {
 	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
 
 	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
-		.choice_at = strategy_name_at,
-		.later = "noerrors least_request adaptive",
+		.choice_at = strategy_name_at, .later = "noerrors least_request adaptive",
 		.help = "How a mirror is chosen for a connection"},
 	{IN_SERVICE(DURATION, "ha_period_karma", ha_period_karma_s), .default_text = "60s",
 		.unit = "s", .min = 1, .max = DAY_S, .help = "How often shares follow karma"},
