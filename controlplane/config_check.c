@@ -160,6 +160,19 @@ check_listen_is_new(struct config_reader *r, unsigned i_service, unsigned i_list
 	}
 }
 
+static bool
+has_source_like(const struct config_reader *r, const struct karmalb_address *address)
+{
+	const struct config_dataplane *d = &r->config->dataplane;
+	bool is_v4 = karmalb_address_is_v4(address);
+
+	for (unsigned i = 0; i < d->n_sources; i++) {
+		if (karmalb_address_is_v4(&d->sources[i].first) == is_v4)
+			return true;
+	}
+	return d->n_sources == 0; /* that has been said */
+}
+
 static void
 check_listens(struct config_reader *r, unsigned i_service)
 {
@@ -173,6 +186,12 @@ check_listens(struct config_reader *r, unsigned i_service)
 				"listen = \"%s\": the address is one of dataplane.sources, which "
 				"serve nothing else",
 				units_format_endpoint(&s->listens[j], text, sizeof(text)));
+		if (!has_source_like(r, &s->listens[j].address))
+			complain(r, line_at(r, "services.[%u].listen.[%u]", i_service, j),
+				"listen = \"%s\": dataplane.sources has no %s address to reach its "
+				"mirrors from",
+				units_format_endpoint(&s->listens[j], text, sizeof(text)),
+				karmalb_address_is_v4(&s->listens[j].address) ? "IPv4" : "IPv6");
 	}
 }
 
@@ -209,6 +228,26 @@ check_mirror_address(struct config_reader *r, unsigned line, const struct config
 			text);
 }
 
+/* Packets keep their version on their way to a mirror. */
+static void
+check_mirror_family(struct config_reader *r, unsigned line, const struct config_service *s,
+	const struct config_mirror *mirror)
+{
+	char text[UNITS_TEXT_MAX], listen[UNITS_TEXT_MAX];
+
+	for (unsigned i = 0; i < s->n_listens; i++) {
+		if (karmalb_address_is_v4(&s->listens[i].address) ==
+			karmalb_address_is_v4(&mirror->address))
+			continue;
+		complain(r, line,
+			"address = \"%s\": its service listens at \"%s\", and IPv4 in front of IPv6 "
+			"or the reverse is not available in this version",
+			units_format_host(&mirror->address, mirror->port, text, sizeof(text)),
+			units_format_endpoint(&s->listens[i], listen, sizeof(listen)));
+		return;
+	}
+}
+
 static void
 check_mirrors(struct config_reader *r, unsigned i_service)
 {
@@ -220,6 +259,7 @@ check_mirrors(struct config_reader *r, unsigned i_service)
 		unsigned line = line_at(r, "services.[%u].mirrors.[%u]", i_service, i);
 
 		check_mirror_address(r, line, m);
+		check_mirror_family(r, line, s, m);
 		for (unsigned j = 0; j < i; j++) {
 			if (strcmp(m->name, s->mirrors[j].name) == 0)
 				complain(r, line,
@@ -298,9 +338,13 @@ config_reader_check(struct config_reader *r)
 int
 config_check_host(const struct karmalb_address *address, struct err *err)
 {
-	unsigned first = address->bytes[12];
+	static const uint8_t zeros[15];
+	bool is_v4 = karmalb_address_is_v4(address);
+	unsigned first = address->bytes[is_v4 ? 12 : 0];
 
-	if (karmalb_address_is_v4(address) && (first == 0 || first >= 224))
+	if (is_v4 ? first == 0 || first >= 224
+		  : first == 0xff ||
+				(memcmp(address->bytes, zeros, 15) == 0 && address->bytes[15] <= 1))
 		return err_set(err, "expected the address of one host");
 	return 0;
 }

@@ -150,17 +150,22 @@ finish_errno(struct ping *ping, int error)
 static int
 connect_to(const struct karmalb_endpoint *to)
 {
-	struct sockaddr_in address = {
+	bool is_v4 = karmalb_address_is_v4(&to->address);
+	struct sockaddr_in v4 = {
 		.sin_family = AF_INET,
 		.sin_port = to->port_be,
 		.sin_addr.s_addr = karmalb_address_v4_be(&to->address),
 	};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = to->port_be};
+	const struct sockaddr *address = is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int error;
+
+	memcpy(&v6.sin6_addr, to->address.bytes, sizeof(v6.sin6_addr));
 
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EINPROGRESS)
+	if (connect(fd, address, is_v4 ? sizeof(v4) : sizeof(v6)) == 0 || errno == EINPROGRESS)
 		return fd;
 	error = errno;
 	close(fd);

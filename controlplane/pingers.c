@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include <karmalb/clock.h>
@@ -100,15 +101,27 @@ add(struct pingers *pingers)
 	return p;
 }
 
+/* The place that a TCP ping goes to; NULL: none, the service is UDP and names no ping_port. */
+static const struct karmalb_endpoint *
+pinged_address(const struct model_service *s, const struct model_mirror *m)
+{
+	for (unsigned i = 0; i < s->n_listens; i++) {
+		if (s->settings.ping_port != 0 || m->slots[i].address.protocol == IPPROTO_TCP)
+			return &m->slots[i].address;
+	}
+	return NULL;
+}
+
 /* Whom and how often to ping, after the settings. */
 static void
 set(const struct model_service *s, const struct model_mirror *m)
 {
-	bool is_pinged =
-		s->settings.ping != PING_NONE && m->conf.state != CONFIG_MIRROR_MAINTENANCE;
+	const struct karmalb_endpoint *address = pinged_address(s, m);
+	bool is_pinged = address != NULL && s->settings.ping != PING_NONE &&
+			 m->conf.state != CONFIG_MIRROR_MAINTENANCE;
 	uint64_t interval_us =
 		is_pinged ? s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND : 0;
-	struct karmalb_endpoint to = m->slots[0].address;
+	struct karmalb_endpoint to = address != NULL ? *address : m->slots[0].address;
 
 	if (s->settings.ping_port != 0)
 		to.port_be = htons((uint16_t)s->settings.ping_port);

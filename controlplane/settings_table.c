@@ -96,7 +96,7 @@ const struct setting settings[] = {
 	{IN_SERVICE_ONLY(NAME, "name"), .offset = offsetof(struct config_service, name),
 		.help = "What to call it"},
 	{IN_SERVICE_ONLY(STRINGS, "listen"),
-		.help = "Where clients come: \"address:port/tcp\", one or more"},
+		.help = "Where clients come: \"address:port/tcp\" or \"/udp\", one or more"},
 	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
 
 	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
@@ -124,6 +124,9 @@ const struct setting settings[] = {
 	{IN_SERVICE(DURATION, "idle_timeout", idle_timeout_ms), .default_text = "1h", .unit = "ms",
 		.min = 1000, .max = 7 * DAY_MS,
 		.help = "A connection without a packet for so long is forgotten"},
+	{IN_SERVICE(DURATION, "udp_idle_timeout", udp_idle_timeout_ms), .default_text = "30s",
+		.unit = "ms", .min = 1000, .max = 7 * DAY_MS,
+		.help = "The same for UDP, whose conversations have no other end"},
 	{IN_SERVICE(CHOICE, "ping", ping), .default_text = "tcp", .choices = ping_choices,
 		.later = "http sphinxapi mysql redis clickhouse influx galera",
 		.help = "How an idle mirror is asked whether it lives"},

@@ -3,6 +3,7 @@
 #include "transaction.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,9 @@ add_service(struct transaction *t, const struct model_service *s, unsigned liste
 	service->n_mirrors = (uint16_t)s->n_mirrors;
 	service->connect_timeout_ms = (uint32_t)s->settings.agent_connect_timeout_ms;
 	service->query_timeout_ms = (uint32_t)s->settings.agent_query_timeout_ms;
-	service->idle_timeout_ms = (uint32_t)s->settings.idle_timeout_ms;
+	service->idle_timeout_ms = (uint32_t)(s->listens[listen].protocol == IPPROTO_UDP
+						      ? s->settings.udp_idle_timeout_ms
+						      : s->settings.idle_timeout_ms);
 	service->selector = strategy_at(s->settings.ha_strategy)->selector;
 	snprintf(service->name, sizeof(service->name), "%s", s->name);
 	for (unsigned i = 0; i < s->n_mirrors; i++) {

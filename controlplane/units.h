@@ -71,33 +71,34 @@ units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err);
 char *
 units_format_cpus(const struct units_cpus *cpus, char *text, size_t size);
 
-/* "192.0.2.10".  IPv6 is refused as not available yet. */
+/* "192.0.2.10", "2001:db8::10". */
 int
 units_parse_address(const char *text, struct karmalb_address *address, struct err *err);
 char *
 units_format_address(const struct karmalb_address *address, char *text, size_t size);
 
-/* "192.0.2.10:80/tcp", all three parts required. */
+/* "192.0.2.10:80/tcp", "[2001:db8::10]:53/udp": all three parts required. */
 int
 units_parse_endpoint(const char *text, struct karmalb_endpoint *endpoint, struct err *err);
 char *
 units_format_endpoint(const struct karmalb_endpoint *endpoint, char *text, size_t size);
 
-/* "10.0.0.11" (port 0) or "10.0.0.11:9306"; port in host order. */
+/* "10.0.0.11" (port 0), "10.0.0.11:9306", "2001:db8::11", "[2001:db8::11]:9306"; port in host
+ * order. */
 int
 units_parse_host(
 	const char *text, struct karmalb_address *address, uint16_t *port, struct err *err);
 char *
 units_format_host(const struct karmalb_address *address, uint16_t port, char *text, size_t size);
 
-/* An IPv4 network, its host bits zero.  All 2^(32 - prefix) addresses are meant, first and last
- * included: each is used as a /32. */
+/* A network, its host bits zero.  All of its addresses are meant, first and last included: each is
+ * used as a /32 or /128. */
 struct units_cidr {
 	struct karmalb_address first;
-	unsigned prefix; /* 0 .. 32 */
+	unsigned prefix; /* 0 .. 32; of IPv6 112 .. 128 */
 };
 
-/* "10.0.0.240/28" or "10.0.0.240" (a /32). */
+/* "10.0.0.240/28", "2001:db8::f0/124", or one address, "10.0.0.240" (a /32). */
 int
 units_parse_cidr(const char *text, struct units_cidr *cidr, struct err *err);
 char *

@@ -22,10 +22,12 @@ units_parse_address(const char *text, struct karmalb_address *address, struct er
 		*address = karmalb_address_from_v4(v4.s_addr);
 		return 0;
 	}
-	if (inet_pton(AF_INET6, text, &v6) == 1 || text[0] == '[')
-		return err_set(err, "IPv6 is not available in this version");
-	return err_set(
-		err, "expected an IPv4 address such as 192.0.2.10 (names are not looked up)");
+	if (inet_pton(AF_INET6, text, &v6) == 1) {
+		memcpy(address->bytes, &v6, sizeof(address->bytes));
+		return 0;
+	}
+	return err_set(err,
+		"expected an address such as 192.0.2.10 or 2001:db8::10 (names are not looked up)");
 }
 
 char *
@@ -65,34 +67,54 @@ take_port(const char **text, uint16_t *port, struct err *err)
 	return 0;
 }
 
-/* One ':' parts address and port; more of them, or a '[', mean IPv6. */
+/* An IPv6 address has more than one ':', and stands in [ ] where a port follows. */
 static bool
-looks_like_v6(const char *text)
+is_bare_v6(const char *text)
 {
 	const char *colon = strchr(text, ':');
 
-	return text[0] == '[' || (colon != NULL && strchr(colon + 1, ':') != NULL);
+	return text[0] != '[' && colon != NULL && strchr(colon + 1, ':') != NULL;
+}
+
+/* The address at '*text', which moves to what follows it. */
+static int
+take_host(const char **text, struct karmalb_address *address, struct err *err)
+{
+	const char *begin = *text, *end = begin + strcspn(begin, ":/");
+
+	if (is_bare_v6(begin))
+		end = begin + strcspn(begin, "/");
+	else if (begin[0] == '[')
+		end = begin + strcspn(begin, "]");
+	if (begin[0] == '[' && *end != ']')
+		return err_set(err, "expected a ']' after the address");
+	*text = begin[0] == '[' ? end + 1 : end;
+	return parse_address_before(begin[0] == '[' ? begin + 1 : begin, end, address, err);
 }
 
 int
 units_parse_endpoint(const char *text, struct karmalb_endpoint *endpoint, struct err *err)
 {
 	struct karmalb_endpoint value = {.protocol = IPPROTO_TCP};
-	const char *p = strchr(text, ':');
+	const char *p = text;
 	uint16_t port;
 
-	if (looks_like_v6(text))
-		return err_set(err, "IPv6 is not available in this version");
-	if (p == NULL)
+	if (is_bare_v6(text))
+		return err_set(err, "expected an IPv6 address in [ ], such as "
+				    "\"[2001:db8::10]:80/tcp\"");
+	if (strchr(text, ':') == NULL)
 		return err_set(
 			err, "expected address:port/protocol, such as \"192.0.2.10:80/tcp\"");
-	if (parse_address_before(text, p++, &value.address, err) != 0 ||
-		take_port(&p, &port, err) != 0)
+	if (take_host(&p, &value.address, err) != 0)
+		return -EINVAL;
+	if (*p++ != ':')
+		return err_set(err, "expected a ':' and a port after the address");
+	if (take_port(&p, &port, err) != 0)
 		return -EINVAL;
 	if (strcmp(p, "/udp") == 0)
-		return err_set(err, "UDP is not available in this version, only /tcp");
-	if (strcmp(p, "/tcp") != 0)
-		return err_set(err, "expected \"/tcp\" after the port");
+		value.protocol = IPPROTO_UDP;
+	else if (strcmp(p, "/tcp") != 0)
+		return err_set(err, "expected \"/tcp\" or \"/udp\" after the port");
 	value.port_be = htons(port);
 	*endpoint = value;
 	return 0;
@@ -112,15 +134,11 @@ units_format_endpoint(const struct karmalb_endpoint *endpoint, char *text, size_
 int
 units_parse_host(const char *text, struct karmalb_address *address, uint16_t *port, struct err *err)
 {
-	const char *p = strchr(text, ':');
+	const char *p = text;
 	struct karmalb_address value;
 	uint16_t number = 0;
 
-	if (looks_like_v6(text))
-		return err_set(err, "IPv6 is not available in this version");
-	if (p == NULL)
-		p = text + strlen(text);
-	if (parse_address_before(text, p, &value, err) != 0)
+	if (take_host(&p, &value, err) != 0)
 		return -EINVAL;
 	if (*p == ':') {
 		p++;
@@ -129,6 +147,8 @@ units_parse_host(const char *text, struct karmalb_address *address, uint16_t *po
 		if (*p != '\0')
 			return err_set(err, "expected nothing after the port");
 	}
+	if (*p != '\0')
+		return err_set(err, "expected nothing after the address but \":port\"");
 	*address = value;
 	*port = number;
 	return 0;
@@ -148,11 +168,47 @@ units_format_host(const struct karmalb_address *address, uint16_t port, char *te
 	return text;
 }
 
-/* The bits of an IPv4 address that a prefix leaves to the hosts, in host order. */
-static uint32_t
-host_bits(unsigned prefix)
+#define V6_PREFIX_MIN 112 /* beyond all that KARMALB_SOURCES_MAX allows, and within 32 bits */
+
+static unsigned
+prefix_max(const struct karmalb_address *address)
 {
-	return prefix >= 32 ? 0 : UINT32_MAX >> prefix;
+	return karmalb_address_is_v4(address) ? 32 : 128;
+}
+
+/* The last 32 bits of an address, in host order; hosts of a network differ in nothing else. */
+static uint32_t
+low_bits(const struct karmalb_address *address)
+{
+	return ntohl(karmalb_address_v4_be(address));
+}
+
+static void
+set_low_bits(struct karmalb_address *address, uint32_t bits)
+{
+	bits = htonl(bits);
+	memcpy(&address->bytes[12], &bits, sizeof(bits));
+}
+
+/* Of these, those that a network leaves to the hosts. */
+static uint32_t
+host_bits(const struct units_cidr *cidr)
+{
+	unsigned n = prefix_max(&cidr->first) - cidr->prefix;
+
+	return n == 0 ? 0 : UINT32_MAX >> (32 - n);
+}
+
+static int
+parse_prefix(const char *text, unsigned min, unsigned max, unsigned *prefix, struct err *err)
+{
+	uint64_t value;
+
+	if (!units_take_digits(&text, &value) || *text != '\0' || value < min || value > max)
+		return err_set(
+			err, "expected a prefix length from %u to %u after the '/'", min, max);
+	*prefix = (unsigned)value;
+	return 0;
 }
 
 int
@@ -160,25 +216,22 @@ units_parse_cidr(const char *text, struct units_cidr *cidr, struct err *err)
 {
 	const char *slash = strchr(text, '/');
 	const char *p = slash != NULL ? slash : text + strlen(text);
-	struct units_cidr value = {.prefix = 32};
-	uint64_t prefix = 32;
+	struct units_cidr value = {0};
 	char mended[UNITS_TEXT_MAX], alone[UNITS_TEXT_MAX];
 
-	if (looks_like_v6(text))
-		return err_set(err, "IPv6 is not available in this version");
 	if (parse_address_before(text, p, &value.first, err) != 0)
 		return -EINVAL;
-	if (slash != NULL) {
-		p++;
-		if (!units_take_digits(&p, &prefix) || *p != '\0' || prefix > 32)
-			return err_set(err, "expected a prefix length from 0 to 32 after the '/'");
-	}
-	uint32_t v4 = ntohl(karmalb_address_v4_be(&value.first));
+	bool is_v4 = karmalb_address_is_v4(&value.first);
 
-	value.prefix = (unsigned)prefix;
-	if ((v4 & host_bits(value.prefix)) != 0) {
+	value.prefix = prefix_max(&value.first);
+	if (slash != NULL && parse_prefix(slash + 1, is_v4 ? 0 : V6_PREFIX_MIN, value.prefix,
+				     &value.prefix, err) != 0)
+		return -EINVAL;
+	uint32_t low = low_bits(&value.first);
+
+	if ((low & host_bits(&value)) != 0) {
 		units_format_address(&value.first, alone, sizeof(alone));
-		value.first = karmalb_address_from_v4(htonl(v4 & ~host_bits(value.prefix)));
+		set_low_bits(&value.first, low & ~host_bits(&value));
 		return err_set(err, "the network is \"%s\", the one address \"%s\"",
 			units_format_cidr(&value, mended, sizeof(mended)), alone);
 	}
@@ -192,7 +245,7 @@ units_format_cidr(const struct units_cidr *cidr, char *text, size_t size)
 	char first[INET6_ADDRSTRLEN];
 
 	units_format_address(&cidr->first, first, sizeof(first));
-	if (cidr->prefix == 32)
+	if (cidr->prefix == prefix_max(&cidr->first))
 		snprintf(text, size, "%s", first);
 	else
 		snprintf(text, size, "%s/%u", first, cidr->prefix);
@@ -202,22 +255,22 @@ units_format_cidr(const struct units_cidr *cidr, char *text, size_t size)
 uint64_t
 units_cidr_count(const struct units_cidr *cidr)
 {
-	return (uint64_t)host_bits(cidr->prefix) + 1;
+	return (uint64_t)host_bits(cidr) + 1;
 }
 
 struct karmalb_address
 units_cidr_at(const struct units_cidr *cidr, uint32_t index)
 {
+	struct karmalb_address address = cidr->first;
+
 	assert(index < units_cidr_count(cidr));
-	return karmalb_address_from_v4(htonl(ntohl(karmalb_address_v4_be(&cidr->first)) + index));
+	set_low_bits(&address, low_bits(&cidr->first) + index);
+	return address;
 }
 
 bool
 units_cidr_holds(const struct units_cidr *cidr, const struct karmalb_address *address)
 {
-	if (!karmalb_address_is_v4(address))
-		return false;
-	uint32_t first = ntohl(karmalb_address_v4_be(&cidr->first));
-
-	return (ntohl(karmalb_address_v4_be(address)) & ~host_bits(cidr->prefix)) == first;
+	return memcmp(address->bytes, cidr->first.bytes, 12) == 0 &&
+	       (low_bits(address) & ~host_bits(cidr)) == low_bits(&cidr->first);
 }

@@ -289,6 +289,11 @@ check_mirror_message(const struct intent_draft *d, const struct karmalb_mirror *
 static bool
 is_unicast(const struct karmalb_address *a)
 {
+	static const uint8_t zeros[15];
+
+	if (!karmalb_address_is_v4(a))
+		return a->bytes[0] != 0xff &&
+		       (memcmp(a->bytes, zeros, 15) != 0 || a->bytes[15] > 1);
 	uint32_t v4 = ntohl(karmalb_address_v4_be(a));
 
 	return (v4 >> 24) != 0 && (v4 >> 24) != 127 && (v4 >> 28) < 14;
@@ -303,6 +308,21 @@ is_source(const struct check *c, const struct karmalb_address *a)
 	return false;
 }
 
+static bool
+is_same_version(const struct karmalb_address *a, const struct karmalb_address *b)
+{
+	return karmalb_address_is_v4(a) == karmalb_address_is_v4(b);
+}
+
+static bool
+has_source_like(const struct check *c, const struct karmalb_address *a)
+{
+	for (unsigned i = 0; i < c->n_sources; i++)
+		if (is_same_version(a, &c->sources[i]))
+			return true;
+	return false;
+}
+
 /* 'what' names the endpoint in the sentence: "service web: listen". */
 static int
 check_endpoint(const struct check *c, const struct karmalb_endpoint *e, const char *what)
@@ -310,12 +330,6 @@ check_endpoint(const struct check *c, const struct karmalb_endpoint *e, const ch
 	char text[ENDPOINT_TEXT_MAX];
 
 	endpoint_text(e, text);
-	if (e->protocol != IPPROTO_TCP)
-		return err_set(
-			c->err, -EPROTONOSUPPORT, "%s %s: only TCP is balanced so far", what, text);
-	if (!karmalb_address_is_v4(&e->address))
-		return err_set(c->err, -EPROTONOSUPPORT, "%s %s: only IPv4 is balanced so far",
-			what, text);
 	if (!is_unicast(&e->address))
 		return err_set(c->err, -EINVAL, "%s %s is not a unicast address", what, text);
 	if (is_source(c, &e->address))
@@ -333,6 +347,10 @@ check_listen(const struct check *c, const struct intent_service *s)
 	snprintf(what, sizeof(what), "service %s: listen", s->name);
 	int rc = check_endpoint(c, &s->listen, what);
 
+	if (rc == 0 && s->n_mirrors > 0 && !has_source_like(c, &s->listen.address))
+		return err_set(c->err, -EINVAL,
+			"%s %s: there is no source address of its version of IP", what,
+			endpoint_text(&s->listen, text));
 	for (const struct intent_service *o = c->intent->services; rc == 0 && o < s; o++)
 		if (karmalb_endpoint_equal(&s->listen, &o->listen))
 			rc = err_set(c->err, -EINVAL, "%s %s is taken by service %s already", what,
@@ -351,6 +369,10 @@ check_mirror(const struct check *c, const struct intent_service *s, const struct
 
 	if (rc < 0)
 		return rc;
+	if (!is_same_version(&m->address.address, &s->listen.address))
+		return err_set(c->err, -EPROTONOSUPPORT,
+			"%s %s: IPv4 in front of IPv6 or the reverse is not balanced so far", what,
+			endpoint_text(&m->address, text));
 	for (const struct intent_mirror *o = &in->mirrors[s->first_mirror]; o < m; o++)
 		if (karmalb_endpoint_equal(&o->address, &m->address))
 			return err_set(c->err, -EINVAL, "%s %s is mirror %s already", what,

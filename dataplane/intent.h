@@ -75,8 +75,8 @@ void
 intent_draft_abort(struct intent_draft *d);
 
 /*
- * Whether the whole can be put in force beside our own 'sources': TCP over IPv4 only for now, every
- * listen once, every mirror of a service once, no listen and no mirror that is a source, no mirror
+ * Whether the whole can be put in force beside our own 'sources': a service's listen and mirrors of
+ * one version of IP, of which there is a source, every listen once, every mirror of a service once, no listen and no mirror that is a source, no mirror
  * that is a listen (a loop), shares that do not vanish in the sum.  0, or -EINVAL or
  * -EPROTONOSUPPORT with a sentence that names service and mirror.
  */

@@ -281,32 +281,54 @@ add_port(struct options *o, const char *value, struct err *err)
 	return rc;
 }
 
+/* ADDRESS[/BITS] of either version; '*n_hosts' is how many addresses it stands for. */
+static int
+read_source(const char *value, struct karmalb_address *first, uint64_t *n_hosts, struct err *err)
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t length = strcspn(value, "/");
+	struct in_addr v4;
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, value);
+	bool is_v4 = length < sizeof(text) && inet_pton(AF_INET, text, &v4) == 1;
+	int64_t max = is_v4 ? 32 : 128, bits = max;
+
+	if (is_v4)
+		*first = karmalb_address_from_v4(v4.s_addr);
+	else if (length >= sizeof(text) || inet_pton(AF_INET6, text, first->bytes) != 1)
+		bits = -1;
+	if (bits > 0 && value[length] == '/')
+		bits = number_read(value + length + 1, value + strlen(value), (uint64_t)max);
+	if (bits < 1)
+		return err_set(
+			err, -EINVAL, "--source %s: expected ADDRESS or ADDRESS/BITS", value);
+	if (bits < max - 31)
+		return err_set(err, -EINVAL, "--source %s: more than %u source addresses", value,
+			KARMALB_SOURCES_MAX);
+	*n_hosts = UINT64_C(1) << (max - bits);
+	if ((ntohl(karmalb_address_v4_be(first)) & (*n_hosts - 1)) != 0)
+		return err_set(
+			err, -EINVAL, "--source %s: bits beyond /%d are set", value, (int)bits);
+	return 0;
+}
+
 static int
 add_source(struct options *o, const char *value, struct err *err)
 {
-	char text[INET_ADDRSTRLEN];
-	size_t length = strcspn(value, "/");
-	int64_t bits = 32;
-	struct in_addr v4;
+	struct karmalb_address first;
+	uint64_t n = 0;
+	int rc = read_source(value, &first, &n, err);
 
-	if (value[length] == '/')
-		bits = number_read(value + length + 1, value + strlen(value), 32);
-	snprintf(text, sizeof(text), "%.*s", (int)length, value);
-	if (length >= sizeof(text) || inet_pton(AF_INET, text, &v4) != 1 || bits < 1)
-		return err_set(
-			err, -EINVAL, "--source %s: expected IPv4 ADDRESS or ADDRESS/BITS", value);
-	uint32_t first = ntohl(v4.s_addr);
-	uint64_t n = UINT64_C(1) << (32 - bits);
-
-	if ((first & (n - 1)) != 0)
-		return err_set(
-			err, -EINVAL, "--source %s: bits beyond /%d are set", value, (int)bits);
+	if (rc < 0)
+		return rc;
 	if (o->n_sources + n > KARMALB_SOURCES_MAX)
 		return err_set(err, -EINVAL, "--source %s: more than %u source addresses", value,
 			KARMALB_SOURCES_MAX);
 	for (uint32_t i = 0; i < n; i++) {
-		struct karmalb_address a = karmalb_address_from_v4(htonl(first + i));
+		struct karmalb_address a = first;
+		uint32_t low_be = htonl(ntohl(karmalb_address_v4_be(&first)) + i);
 
+		memcpy(&a.bytes[12], &low_be, 4);
 		for (unsigned k = 0; k < o->n_sources; k++)
 			if (karmalb_address_equal(&o->sources[k], &a))
 				return err_set(err, -EINVAL, "--source %s: given twice", value);

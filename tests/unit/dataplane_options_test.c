@@ -88,6 +88,11 @@ START_TEST(prefix_gives_each_of_its_addresses)
 	ck_assert_uint_eq(o.n_sources, 16);
 	for (unsigned i = 0; i < 16; i++)
 		ck_assert_uint_eq(ntohl(karmalb_address_v4_be(&o.sources[i])), 0x0a0000f0 + i);
+	ck_assert_int_eq(parse(PORT, "--source=2001:db8::f8/126", "--source=fd00::1", NULL), 0);
+	ck_assert_uint_eq(o.n_sources, 5);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_eq(o.sources[i].bytes[15], 0xf8 + i);
+	ck_assert_uint_eq(o.sources[4].bytes[0], 0xfd);
 }
 END_TEST
 
@@ -125,7 +130,10 @@ static const struct {
 	{"--source=10.0.0.250/28", "bits beyond /28"},
 	{"--source=10.0.0.241", "given twice"},
 	{"--source=10.1.0.0/16", "more than 256"},
-	{"--source=2001:db8::1", "expected IPv4"},
+	{"--source=2001:db8::f8/124", "bits beyond /124"},
+	{"--source=2001:db8::/64", "more than 256"},
+	{"--source=2001:db8::g", "expected ADDRESS or ADDRESS/BITS"},
+	{"--source=2001:db8::1/129", "expected ADDRESS or ADDRESS/BITS"},
 	{"--workers=0-1", "only one worker"},
 	{"--workers=x", "expected CPUs"},
 	{"--workers=3-2", "expected CPUs"},

@@ -206,20 +206,21 @@ START_TEST(a_wrong_endpoint_is_refused_with_what_is_wrong)
 	} rows[] = {
 		{"", "expected address:port/protocol, such as \"192.0.2.10:80/tcp\""},
 		{"192.0.2.10", "expected address:port/protocol, such as \"192.0.2.10:80/tcp\""},
-		{"192.0.2.10:80", "expected \"/tcp\" after the port"},
-		{"192.0.2.10:80/tcp ", "expected \"/tcp\" after the port"},
+		{"192.0.2.10:80", "expected \"/tcp\" or \"/udp\" after the port"},
+		{"192.0.2.10:80/tcp ", "expected \"/tcp\" or \"/udp\" after the port"},
 		{"192.0.2.10:0/tcp", "expected a port from 1 to 65535 after the ':'"},
 		{"192.0.2.10:65536/tcp", "expected a port from 1 to 65535 after the ':'"},
 		{"192.0.2.10:/tcp", "expected a port from 1 to 65535 after the ':'"},
-		{"192.0.2.10:80/udp", "UDP is not available in this version, only /tcp"},
-		{"[2001:db8::1]:80/tcp", "IPv6 is not available in this version"},
-		{"2001:db8::1", "IPv6 is not available in this version"},
+		{"[2001:db8::1:80/tcp", "expected a ']' after the address"},
+		{"[2001:db8::1]80/tcp", "expected a ':' and a port after the address"},
+		{"2001:db8::1",
+			"expected an IPv6 address in [ ], such as \"[2001:db8::10]:80/tcp\""},
 		{"192.0.2.256:80/tcp",
-			"expected an IPv4 address such as 192.0.2.10 (names are not looked up)"},
+			"expected an address such as 192.0.2.10 or 2001:db8::10 (names are not looked up)"},
 		{"web.example:80/tcp",
-			"expected an IPv4 address such as 192.0.2.10 (names are not looked up)"},
+			"expected an address such as 192.0.2.10 or 2001:db8::10 (names are not looked up)"},
 		{"192.000000000000000000000000000000000000000000000000000002.10:80/tcp",
-			"expected an IPv4 address such as 192.0.2.10 (names are not looked up)"},
+			"expected an address such as 192.0.2.10 or 2001:db8::10 (names are not looked up)"},
 	};
 	struct karmalb_endpoint e;
 
@@ -227,6 +228,42 @@ START_TEST(a_wrong_endpoint_is_refused_with_what_is_wrong)
 		ck_assert_int_ne(units_parse_endpoint(rows[i].text, &e, &err), 0);
 		ck_assert_str_eq(err.sentence, rows[i].sentence);
 	}
+}
+END_TEST
+
+START_TEST(ipv6_and_udp_are_read_back_as_they_were_printed)
+{
+	static const char *const endpoints[] = {
+		"[2001:db8::1]:80/tcp", "[::2]:53/udp", "192.0.2.10:53/udp"};
+	static const char *const hosts[] = {"2001:db8::11", "[2001:db8::11]:9306"};
+	static const char *const cidrs[] = {"2001:db8::f0/124", "2001:db8::1"};
+	struct karmalb_endpoint e;
+	struct karmalb_address a;
+	struct units_cidr cidr;
+	uint16_t port;
+
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_int_eq(units_parse_endpoint(endpoints[i], &e, &err), 0);
+		ck_assert_str_eq(units_format_endpoint(&e, text, sizeof(text)), endpoints[i]);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_eq(units_parse_host(hosts[i], &a, &port, &err), 0);
+		ck_assert_str_eq(units_format_host(&a, port, text, sizeof(text)), hosts[i]);
+		ck_assert_int_eq(units_parse_cidr(cidrs[i], &cidr, &err), 0);
+		ck_assert_str_eq(units_format_cidr(&cidr, text, sizeof(text)), cidrs[i]);
+	}
+	ck_assert_int_eq(units_parse_cidr("2001:db8::f0/124", &cidr, &err), 0);
+	ck_assert_uint_eq(units_cidr_count(&cidr), 16);
+	a = units_cidr_at(&cidr, 15);
+	ck_assert_str_eq(units_format_address(&a, text, sizeof(text)), "2001:db8::ff");
+	ck_assert(units_cidr_holds(&cidr, &a));
+	a.bytes[11] = 1;
+	ck_assert(!units_cidr_holds(&cidr, &a));
+	ck_assert_int_ne(units_parse_cidr("2001:db8::/64", &cidr, &err), 0);
+	ck_assert_str_eq(err.sentence, "expected a prefix length from 112 to 128 after the '/'");
+	ck_assert_int_ne(units_parse_cidr("2001:db8::f1/124", &cidr, &err), 0);
+	ck_assert_str_eq(err.sentence,
+		"the network is \"2001:db8::f0/124\", the one address \"2001:db8::f1\"");
 }
 END_TEST
 
@@ -316,6 +353,7 @@ main(void)
 	tcase_add_test(tc, a_wrong_cpu_list_is_refused_with_what_is_wrong);
 	tcase_add_test(tc, an_endpoint_is_address_port_and_protocol);
 	tcase_add_test(tc, a_wrong_endpoint_is_refused_with_what_is_wrong);
+	tcase_add_test(tc, ipv6_and_udp_are_read_back_as_they_were_printed);
 	tcase_add_test(tc, a_host_may_go_without_its_port);
 	tcase_add_test(tc, ipv6_is_written_right_even_if_not_read_yet);
 	tcase_add_test(tc, a_network_holds_all_its_addresses);
