@@ -31,15 +31,14 @@ addresses_remove_except(
 
 /*
  * A source address serves nothing else, because all TCP and UDP to it is taken from the kernel.
- * Refuses (-EADDRINUSE and a sentence) one that is an interface's own or a loopback address, to
- * which a TCP or UDP socket of this host is bound, or that the kernel would itself use towards any
- * of 'mirrors' (none known yet: NULL, 0).  For start, and for new mirrors: it reads all of the
- * host's sockets.
+ * Refuses (-EADDRINUSE and a sentence) one that is an interface's own or a loopback address, or to
+ * which a TCP or UDP socket of this host is bound.  For the start: it reads all of the host's
+ * sockets.  That it is not what the kernel itself uses towards a mirror is to be seen with
+ * address_towards(), once there are mirrors.
  */
 int
-address_is_free_for_source(const struct karmalb_address *source,
-	const struct karmalb_address *mirrors, unsigned n_mirrors, struct err *err);
+address_is_free_for_source(const struct karmalb_address *source, struct err *err);
 
-/* The address that the kernel would use towards 'peer'; false: no route.  For binding pings. */
+/* The address that the kernel would use towards 'peer'; false: no route. */
 bool
 address_towards(const struct karmalb_address *peer, struct karmalb_address *address);

@@ -124,7 +124,7 @@ static int
 check_sources(const struct options *o, struct err *err)
 {
 	for (unsigned i = 0; i < o->n_sources; i++) {
-		int rc = address_is_free_for_source(&o->sources[i], NULL, 0, err);
+		int rc = address_is_free_for_source(&o->sources[i], err);
 
 		if (rc < 0)
 			return rc;

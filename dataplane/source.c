@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <string.h>
 
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -10,7 +11,6 @@
 #include "address.h"
 #include "endpoint_text.h"
 #include "netlink.h"
-#include "route.h"
 #include "sockets.h"
 
 static bool
@@ -62,26 +62,8 @@ is_host_address(struct netlink *nl, const struct karmalb_address *address)
 	return netlink_ask(nl, &request, take_host_address, &search) == 0 && search.is_found;
 }
 
-/* Whether the kernel, too, would send from 'source' towards 'mirror'. */
-static int
-check_mirror(struct netlink *nl, const struct karmalb_address *source,
-	const struct karmalb_address *mirror, struct err *err)
-{
-	char source_text[ADDRESS_TEXT_MAX], mirror_text[ADDRESS_TEXT_MAX];
-	struct route route;
-
-	if (route_lookup(nl, mirror, &route) != 0 || !route.has_source ||
-		!karmalb_address_equal(&route.source, source))
-		return 0;
-	return err_set(err, -EADDRINUSE,
-		"source %s is the address that this host itself uses towards mirror %s; a source "
-		"must serve nothing else: choose addresses that nobody uses",
-		address_text(source, source_text), address_text(mirror, mirror_text));
-}
-
 int
-address_is_free_for_source(const struct karmalb_address *source,
-	const struct karmalb_address *mirrors, unsigned n_mirrors, struct err *err)
+address_is_free_for_source(const struct karmalb_address *source, struct err *err)
 {
 	char text[ADDRESS_TEXT_MAX];
 	struct netlink nl = {0};
@@ -98,13 +80,13 @@ address_is_free_for_source(const struct karmalb_address *source,
 			use.port, use.is_listening ? "a listener" : "a socket");
 	int error = netlink_open(&nl);
 
-	if (error == 0 && is_host_address(&nl, source))
+	if (error != 0)
+		return err_set(err, error, "cannot open rtnetlink: %s", strerror(-error));
+	if (is_host_address(&nl, source))
 		error = err_set(err, -EADDRINUSE,
 			"source %s is this host's own address; a source must serve nothing else: "
 			"choose addresses that nobody uses",
 			address_text(source, text));
-	for (unsigned i = 0; i < n_mirrors && error == 0; i++)
-		error = check_mirror(&nl, source, &mirrors[i], err);
 	netlink_close(&nl);
 	return error;
 }

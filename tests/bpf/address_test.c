@@ -122,44 +122,51 @@ START_TEST(the_kernel_never_chooses_one_of_ours_as_a_source)
 END_TEST
 
 static void
-assert_refused(const char *source, const char *mirror, const char *word)
+assert_refused(const char *source, const char *word)
 {
-	struct karmalb_address s = address(source), m = address(mirror != NULL ? mirror : source);
+	struct karmalb_address s = address(source);
 	struct err err = {""};
 
-	ck_assert_int_eq(address_is_free_for_source(&s, &m, mirror != NULL, &err), -EADDRINUSE);
+	ck_assert_int_eq(address_is_free_for_source(&s, &err), -EADDRINUSE);
 	ck_assert_msg(strstr(err.text, word) != NULL, "\"%s\"", err.text);
 	ck_assert_msg(strstr(err.text, source) != NULL, "\"%s\"", err.text);
 }
 
 static void
-assert_free(const char *source, const char *mirror)
+assert_free(const char *source)
 {
-	struct karmalb_address s = address(source), m = address(mirror);
+	struct karmalb_address s = address(source);
 	struct err err = {""};
 
-	ck_assert_msg(address_is_free_for_source(&s, &m, 1, &err) == 0, "%s", err.text);
+	ck_assert_msg(address_is_free_for_source(&s, &err) == 0, "%s", err.text);
 }
 
 START_TEST(a_source_must_not_be_the_hosts_own_address)
 {
-	assert_refused(NETNS_HERE, NULL, "own address");
-	assert_refused("127.0.0.5", NULL, "loopback");
-	assert_free("10.77.0.240", NETNS_THERE);
+	assert_refused(NETNS_HERE, "own address");
+	assert_refused("127.0.0.5", "loopback");
+	assert_free("10.77.0.240");
 	add("10.77.0.240"); /* ours, from before */
-	assert_free("10.77.0.240", NETNS_THERE);
+	assert_free("10.77.0.240");
 	here("ip addr add 10.77.0.241/24 dev eth1"); /* a second one of the network, as keepalived's
 						      */
-	assert_free("10.77.0.241", NETNS_THERE);
+	assert_free("10.77.0.241");
 }
 END_TEST
 
-START_TEST(a_source_must_not_be_what_the_kernel_uses_towards_a_mirror)
+START_TEST(a_routes_own_source_is_what_the_kernel_uses)
 {
+	struct karmalb_address near = address(NETNS_THERE), far = address("10.99.0.1");
+	struct karmalb_address expected = address("10.77.0.241"), used;
+
 	here("ip addr add 10.77.0.241/32 dev eth1");
 	here("ip route add 10.99.0.0/16 via " NETNS_THERE " src 10.77.0.241");
-	assert_free("10.77.0.241", NETNS_THERE);
-	assert_refused("10.77.0.241", "10.99.0.1", "10.99.0.1");
+	ck_assert(address_towards(&far, &used));
+	ck_assert_mem_eq(&used, &expected, sizeof(used));
+	ck_assert(address_towards(&near, &used));
+	ck_assert_mem_ne(&used, &expected, sizeof(used));
+	far = address("192.0.2.1");
+	ck_assert(!address_towards(&far, &used));
 }
 END_TEST
 
@@ -173,9 +180,9 @@ START_TEST(a_source_must_have_no_listener)
 	add("10.77.0.240");
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&bound, sizeof(bound)), 0);
 	ck_assert_int_eq(listen(fd, 1), 0);
-	assert_refused("10.77.0.240", NETNS_THERE, "4711");
+	assert_refused("10.77.0.240", "4711");
 	close(fd);
-	assert_free("10.77.0.240", NETNS_THERE);
+	assert_free("10.77.0.240");
 }
 END_TEST
 
@@ -196,7 +203,7 @@ main(int argc, char **argv)
 	tc = tcase_create("sources");
 	tcase_add_checked_fixture(tc, netns_enter, NULL);
 	tcase_add_test(tc, a_source_must_not_be_the_hosts_own_address);
-	tcase_add_test(tc, a_source_must_not_be_what_the_kernel_uses_towards_a_mirror);
+	tcase_add_test(tc, a_routes_own_source_is_what_the_kernel_uses);
 	tcase_add_test(tc, a_source_must_have_no_listener);
 	suite_add_tcase(suite, tc);
 	return kernel_main(argc, argv, suite);
