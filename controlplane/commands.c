@@ -22,6 +22,7 @@ struct command {
 
 #define READ   false
 #define CHANGE true
+#define EDIT   true
 static const struct command table[] = {
 #define X(name, kind, syntax, help, example) {kind, command_##name},
 	COMMANDS(X)
@@ -29,6 +30,7 @@ static const struct command table[] = {
 };
 #undef READ
 #undef CHANGE
+#undef EDIT
 
 static const char *const syntaxes[] = {
 #define X(name, kind, syntax, help, example) syntax,
@@ -43,12 +45,12 @@ static int
 run(struct command_call *call);
 
 struct commands *
-commands_create(struct balance *balance, const struct config *config)
+commands_create(struct balance *balance, struct intent *intent)
 {
 	struct commands *c = calloc(1, sizeof(*c));
 
 	if (c != NULL)
-		*c = (struct commands){.balance = balance, .config = config};
+		*c = (struct commands){.balance = balance, .intent = intent};
 	return c;
 }
 

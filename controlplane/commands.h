@@ -10,12 +10,12 @@
 
 struct balance;
 struct commands;
-struct config;
+struct intent;
 
-/* Both must live as long as statements are run: 'balance' to ask and to change, 'config' for what
- * the file says.  Returns NULL when out of memory. */
+/* Both must live as long as statements are run: 'balance' to ask, 'intent' to change.  Returns NULL
+ * when out of memory. */
 struct commands *
-commands_create(struct balance *balance, const struct config *config);
+commands_create(struct balance *balance, struct intent *intent);
 
 /* Call it after balance_free(), which answers whoever still waits for a change.  Takes NULL. */
 void

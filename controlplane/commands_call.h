@@ -10,12 +10,12 @@
 #include "statement.h"
 
 struct balance;
-struct config;
+struct intent;
 struct status;
 
 struct commands {
 	struct balance *balance;
-	const struct config *config;
+	struct intent *intent;
 };
 
 /* One statement on its way; gone when its handler has returned. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "commands_call.h"
+#include "config.h"
 #include "settings.h"
 #include "status.h"
 #include "strategy.h"
@@ -15,7 +16,8 @@ static const struct render_command rows[] = {
 	COMMANDS(X)
 #undef X
 };
-#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define N_MIRROR_WORDS (CONFIG_MIRROR_MAINTENANCE + 1)
+#define N_ROWS         (sizeof(rows) / sizeof(rows[0]))
 
 /* Words being collected for the statements chosen. */
 struct words {
@@ -125,7 +127,7 @@ is_live_choice(const struct setting *s)
 static unsigned
 count_words(const struct status *status)
 {
-	unsigned n = 1 + status->n_services;
+	unsigned n = 1 + status->n_services + N_MIRROR_WORDS;
 
 	for (const struct setting *s = settings; s->name != NULL; s++) {
 		n++;
@@ -169,6 +171,8 @@ collect(struct words *words, const struct status *status)
 {
 	for (unsigned i = 0; is_argument(words, "service") && i < status->n_services; i++)
 		add(words, "service", status->services[i].name, "");
+	for (unsigned i = 0; is_argument(words, "state") && i < N_MIRROR_WORDS; i++)
+		add(words, "state", config_mirror_state_name(i), "");
 	if (is_argument(words, "setting"))
 		collect_settings(words);
 	for (const struct strategy *s = strategies;

@@ -11,6 +11,8 @@
 #include "commands_call.h"
 #include "config.h"
 #include "err.h"
+#include "history.h"
+#include "intent.h"
 #include "log.h"
 #include "status.h"
 
@@ -79,7 +81,8 @@ on_done(void *arg, const struct balance_outcome *outcome)
 		.setting = outcome->change.setting->name,
 		.old_text = outcome->change.old_text,
 		.new_text = outcome->change.new_text,
-		.file_text = configured_text(pending->commands->config, outcome, file_text),
+		.file_text =
+			configured_text(intent_file(pending->commands->intent), outcome, file_text),
 		.is_in_force =
 			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
 		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,
@@ -116,4 +119,7 @@ audit(const struct command_request *request, const struct balance_outcome *outco
 	log_info("audit: user id %u: service %s: %s %s -> %s (%s)", request->uid, outcome->service,
 		outcome->change.setting->name, outcome->change.old_text, outcome->change.new_text,
 		outcome->sentence);
+	history_add(HISTORY_STATEMENT, "user id %u: service %s: %s %s -> %s (%s)", request->uid,
+		outcome->service, outcome->change.setting->name, outcome->change.old_text,
+		outcome->change.new_text, outcome->sentence);
 }

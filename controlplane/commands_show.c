@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The statements that only look.  Loop's thread. */
+#include <karmalb/clock.h>
+
 #include "agent_status.h"
 #include "commands_call.h"
+#include "intent.h"
 #include "nearest.h"
 #include "pairs.h"
 #include "program_status.h"
 #include "status.h"
 #include "units.h"
 
+static void
+add_reload(struct pairs *pairs, const struct intent *intent);
 static int
 answer_pairs(const struct command_call *call, struct pairs *pairs);
 static int
@@ -76,7 +81,30 @@ command_show_status(const struct command_call *call)
 
 	pairs_init(&pairs, "Counter", "Value", statement_argument(call->statement, "pattern"));
 	program_status(&pairs, call->status);
+	add_reload(&pairs, call->commands->intent);
 	return answer_pairs(call, &pairs);
+}
+
+/* How the last reload went. */
+static void
+add_reload(struct pairs *pairs, const struct intent *intent)
+{
+	struct intent_reload_result r;
+
+	intent_reload_result(intent, &r);
+	pairs_add_text(pairs, "reload_", "last",
+		r.at_unix_us == 0 ? "none"
+		: r.is_ok         ? "ok"
+				  : "failed");
+	if (r.at_unix_us != 0)
+		pairs_add_number(pairs, "reload_", "unix_seconds", (double)r.at_unix_us / 1e6, 3);
+	else
+		pairs_add_none(pairs, "reload_", "unix_seconds");
+	pairs_add_text(pairs, "reload_", "message", r.sentence);
+	pairs_add_count(pairs, "", "reloads_ok", r.n_ok);
+	pairs_add_count(pairs, "", "reloads_failed", r.n_failed);
+	pairs_add_number(pairs, "reload_", "confirm_left_seconds",
+		(double)r.confirm_left_us / (double)KARMALB_SECOND, 1);
 }
 
 /* Frees the pairs. */

@@ -45,6 +45,18 @@ copy_service(struct config *config, struct config_service *to, const struct conf
 	return to->listens != NULL && to->mirrors != NULL ? 0 : -ENOMEM;
 }
 
+int
+config_edit_programs(struct config *to, const struct config *from)
+{
+	to->controlplane = from->controlplane;
+	to->dataplane = from->dataplane;
+	to->dataplane.ports = copy_array(to, from->dataplane.ports, from->dataplane.n_ports, 0,
+		sizeof(from->dataplane.ports[0]));
+	to->dataplane.sources = copy_array(to, from->dataplane.sources, from->dataplane.n_sources,
+		0, sizeof(from->dataplane.sources[0]));
+	return to->dataplane.ports != NULL && to->dataplane.sources != NULL ? 0 : -ENOMEM;
+}
+
 /* Everything of 'from' into 'to', which has its own memory already. */
 static int
 copy_all(struct config *to, const struct config *from)
@@ -52,13 +64,9 @@ copy_all(struct config *to, const struct config *from)
 	struct config_service *services;
 
 	*to = *from;
-	to->dataplane.ports = copy_array(to, from->dataplane.ports, from->dataplane.n_ports, 0,
-		sizeof(from->dataplane.ports[0]));
-	to->dataplane.sources = copy_array(to, from->dataplane.sources, from->dataplane.n_sources,
-		0, sizeof(from->dataplane.sources[0]));
 	services = config_take(to, from->n_services + 1, sizeof(*services));
 	to->services = services;
-	if (to->dataplane.ports == NULL || to->dataplane.sources == NULL || services == NULL)
+	if (services == NULL || config_edit_programs(to, from) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < from->n_services; i++) {
 		if (copy_service(to, &services[i], &from->services[i]) < 0)

@@ -19,6 +19,11 @@ struct setting_change;
 struct config *
 config_copy(const struct config *config);
 
+/* The groups 'dataplane' and 'controlplane' as they are in 'from': what takes a restart.  0 or
+ * -ENOMEM. */
+int
+config_edit_programs(struct config *config, const struct config *from);
+
 /* What shows only when everything is seen together, as for a file.  0 or -EINVAL. */
 int
 config_edit_check(struct config *config, struct err *err);

@@ -11,8 +11,10 @@
 #include "balance.h"
 #include "commands.h"
 #include "config.h"
+#include "config_edit.h"
 #include "control_socket.h"
 #include "err.h"
+#include "intent.h"
 #include "log.h"
 #include "metrics.h"
 #include "options.h"
@@ -28,6 +30,9 @@ struct program {
 	struct balance *balance;
 	struct metrics *metrics; /* NULL: off */
 	bool is_ending;
+	char state_path[OPTIONS_STATE_DIR_MAX + sizeof("/" STATE_FILE_NAME)];
+	struct event *on_sighup;
+	struct intent *intent;
 	struct commands *commands;
 	struct control_socket *control;
 };
@@ -49,6 +54,20 @@ on_log_signal(evutil_socket_t number, short what, void *arg)
 	(void)what;
 	(void)arg;
 	log_warning("log level: now %s", log_change_level(number == SIGUSR1));
+}
+
+/* As RELOAD, answered in the log. */
+static void
+on_sighup(evutil_socket_t number, short what, void *arg)
+{
+	static const struct intent_author author = {.is_reload = true, .what = "reload (SIGHUP)"};
+	struct program *p = arg;
+	char *text;
+
+	(void)number;
+	(void)what;
+	intent_reload(p->intent, 0, &author, &text);
+	free(text);
 }
 
 /* Timers to the microsecond, for block borders are compared with the same clock. */
@@ -98,9 +117,13 @@ static void
 program_fini(struct program *p)
 {
 	metrics_close(p->metrics);
+	intent_stop(p->intent);
 	balance_free(p->balance); /* answers who waits for a change, so before the socket goes */
 	control_socket_close(p->control);
 	commands_free(p->commands);
+	intent_free(p->intent);
+	if (p->on_sighup != NULL)
+		event_free(p->on_sighup);
 	if (p->on_sigusr2 != NULL)
 		event_free(p->on_sigusr2);
 	if (p->on_sigusr1 != NULL)
@@ -141,6 +164,51 @@ wait_for_dataplane(struct program *p)
 		event_base_loop(p->base, EVLOOP_ONCE); /* dplink wakes it at least once a second */
 }
 
+/* The file, and what was saved after it; NULL when out of memory. */
+static struct config *
+with_saved(struct program *p)
+{
+	struct config *config = config_copy(p->config);
+	struct state_report report;
+	struct err err;
+
+	if (config == NULL)
+		return NULL;
+	if (state_file_apply(p->state_path, &config, p->config, &report, &err) < 0)
+		log_error("what was saved is left out: %s", err.sentence);
+	else if (report.n_applied + report.n_refused > 0)
+		log_info("%u saved statements applied, %u left out", report.n_applied,
+			report.n_refused);
+	return config;
+}
+
+/* What decides, what changes, what answers.  0 or -1 when out of memory. */
+static int
+create_rooms(struct program *p, const struct options *options)
+{
+	struct config *config;
+
+	snprintf(p->state_path, sizeof(p->state_path), "%s/" STATE_FILE_NAME, options->state_dir);
+	config = with_saved(p);
+	if (config == NULL)
+		return -1;
+	p->balance = balance_create(p->base, config, options->run_dir);
+	config_free(config);
+	if (p->balance == NULL)
+		return -1;
+	p->intent = intent_create(&(struct intent_options){
+		.base = p->base,
+		.balance = p->balance,
+		.config_path = options->config_path,
+		.state_path = p->state_path,
+		.file = p->config,
+	});
+	if (p->intent == NULL)
+		return -1;
+	p->commands = commands_create(p->balance, p->intent);
+	return p->commands != NULL ? 0 : -1;
+}
+
 /* On failure the reason is logged and what was made is left for program_fini(). */
 static int
 program_init(struct program *p, const struct options *options)
@@ -160,10 +228,11 @@ program_init(struct program *p, const struct options *options)
 	p->on_sigint = watch_signal(p, SIGINT, on_signal);
 	p->on_sigusr1 = watch_signal(p, SIGUSR1, on_log_signal);
 	p->on_sigusr2 = watch_signal(p, SIGUSR2, on_log_signal);
-	p->balance = balance_create(p->base, p->config, options->run_dir);
-	p->commands = commands_create(p->balance, p->config);
+	p->on_sighup = watch_signal(p, SIGHUP, on_sighup);
+	if (create_rooms(p, options) < 0)
+		goto no_memory;
 	if (p->on_sigterm == NULL || p->on_sigint == NULL || p->on_sigusr1 == NULL ||
-		p->on_sigusr2 == NULL || p->balance == NULL || p->commands == NULL)
+		p->on_sigusr2 == NULL || p->on_sighup == NULL)
 		goto no_memory;
 	wait_for_dataplane(p);
 	open_metrics(p);

@@ -11,6 +11,7 @@
 
 enum {
 	OPTION_RUN_DIR = 256, /* beyond any short option */
+	OPTION_STATE_DIR,
 	OPTION_CHECK,
 	OPTION_ARGUMENTS,
 	OPTION_LOG_LEVEL,
@@ -20,6 +21,7 @@ enum {
 
 static const struct option long_options[] = {
 	{"run-dir", required_argument, NULL, OPTION_RUN_DIR},
+	{"state-dir", required_argument, NULL, OPTION_STATE_DIR},
 	{"check", no_argument, NULL, OPTION_CHECK},
 	{"dataplane-arguments", no_argument, NULL, OPTION_ARGUMENTS},
 	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
@@ -51,6 +53,17 @@ set_run_dir(struct options *o, const char *path, struct err *err)
 }
 
 static int
+set_state_dir(struct options *o, const char *path, struct err *err)
+{
+	if (path[0] != '/' || strlen(path) > OPTIONS_STATE_DIR_MAX)
+		return err_set(err,
+			"--state-dir %.100s: expected an absolute path of at most %d bytes", path,
+			OPTIONS_STATE_DIR_MAX);
+	o->state_dir = path;
+	return 0;
+}
+
+static int
 set_log_level(struct options *o, const char *name, struct err *err)
 {
 	if (!log_level_find(name, &o->log_level))
@@ -64,6 +77,8 @@ take_option(struct options *o, int option, const char *given, struct err *err)
 	switch (option) {
 	case OPTION_RUN_DIR:
 		return set_run_dir(o, optarg, err);
+	case OPTION_STATE_DIR:
+		return set_state_dir(o, optarg, err);
 	case OPTION_CHECK:
 		return set_action(o, OPTIONS_CHECK, err);
 	case OPTION_ARGUMENTS:
@@ -92,6 +107,7 @@ options_parse(int argc, char **argv, struct options *options, struct err *err)
 		.action = OPTIONS_RUN,
 		.log_level = LOG_LEVEL_INFO,
 		.run_dir = OPTIONS_RUN_DIR_DEFAULT,
+		.state_dir = OPTIONS_STATE_DIR_DEFAULT,
 		.config_path = CONFIG_PATH_DEFAULT,
 	};
 	int option;
@@ -125,9 +141,11 @@ options_print_help(FILE *out)
 		"  --dataplane-arguments  print the arguments of karmalb-dataplane that FILE asks\n"
 		"                         for, one a line, then exit\n"
 		"  --run-dir DIR          where the sockets are (default: %s)\n"
+		"  --state-dir DIR        where SAVE CONFIG keeps what statements changed\n"
+		"                         (default: %s)\n"
 		"  --log-level LEVEL      error, warning, info or debug (default: info)\n"
 		"  --help, --version      print this, or the version, then exit\n",
-		CONFIG_PATH_DEFAULT, OPTIONS_RUN_DIR_DEFAULT);
+		CONFIG_PATH_DEFAULT, OPTIONS_RUN_DIR_DEFAULT, OPTIONS_STATE_DIR_DEFAULT);
 }
 
 void

@@ -9,6 +9,8 @@
 struct err;
 
 #define OPTIONS_RUN_DIR_DEFAULT "/run/karmalb"
+#define OPTIONS_STATE_DIR_DEFAULT "/var/lib/karmalb"
+#define OPTIONS_STATE_DIR_MAX     1000
 #define OPTIONS_RUN_DIR_MAX     79 /* leaves room for a file name in the 108 bytes of sun_path */
 
 enum options_action {
@@ -23,6 +25,7 @@ struct options {
 	enum options_action action;
 	enum log_level log_level;
 	const char *run_dir;     /* holds dataplane.sock and control.sock */
+	const char *state_dir;   /* holds what SAVE CONFIG keeps */
 	const char *config_path; /* points into argv, or CONFIG_PATH_DEFAULT */
 };
 

@@ -119,6 +119,14 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 /* ---- statements ---- */
 
 static void
+say_state(const char *service, const struct config_mirror *m, FILE *out)
+{
+	if (m->state != CONFIG_MIRROR_ACTIVE)
+		fprintf(out, "SET MIRROR %s.%s STATE = %s;\n", service, m->name,
+			config_mirror_state_name(m->state));
+}
+
+static void
 say_add_mirror(const char *service, const struct config_mirror *m, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
@@ -126,9 +134,7 @@ say_add_mirror(const char *service, const struct config_mirror *m, FILE *out)
 	fprintf(out, "ALTER SERVICE %s ADD MIRROR %s '%s' WEIGHT %llu;\n", service, m->name,
 		units_format_host(&m->address, m->port, text, sizeof(text)),
 		(unsigned long long)m->weight);
-	if (m->state != CONFIG_MIRROR_ACTIVE)
-		fprintf(out, "SET MIRROR %s.%s STATE = %s;\n", service, m->name,
-			config_mirror_state_name(m->state));
+	say_state(service, m, out);
 }
 
 static void
@@ -150,19 +156,28 @@ say_setting(const char *service, const struct setting *setting, const void *base
 		setting_format(setting, base, text, sizeof(text)));
 }
 
-/* A service without mirrors is refused, but only once all statements have been read. */
+/* With its first mirror, for a service has at least one; the others follow, so that no statement
+ * becomes too long. */
 static void
 say_add_service(const struct config_service *s, FILE *out)
 {
+	const struct config_mirror *first = &s->mirrors[0];
+	char text[SETTING_TEXT_MAX];
+
 	fprintf(out, "CREATE SERVICE %s LISTEN ", s->name);
 	say_listens(s, out);
-	fputs(";\n", out);
+	fprintf(out, " MIRRORS (%s '%s' WEIGHT %llu)", first->name,
+		units_format_host(&first->address, first->port, text, sizeof(text)),
+		(unsigned long long)first->weight);
 	for (const struct setting *setting = settings; setting->name != NULL; setting++) {
 		if (setting->scope == SETTING_SCOPE_SERVICE && setting->type <= SETTING_CPUS &&
 			(s->own & setting_bit(setting)) != 0)
-			say_setting(s->name, setting, &s->settings, out);
+			fprintf(out, " %s = '%s'", setting->name,
+				setting_format(setting, &s->settings, text, sizeof(text)));
 	}
-	for (unsigned i = 0; i < s->n_mirrors; i++)
+	fputs(";\n", out);
+	say_state(s->name, first, out);
+	for (unsigned i = 1; i < s->n_mirrors; i++)
 		say_add_mirror(s->name, &s->mirrors[i], out);
 }
 

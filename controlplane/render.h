@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 struct pairs;
+struct table;
 struct status;
 struct status_service;
 
@@ -22,6 +23,15 @@ struct render_change {
 	bool is_in_force;
 	double took_ms;
 	const char *sentence; /* when it comes into force, or why not */
+};
+
+/* What a statement did to what is wanted, or would. */
+struct render_result {
+	const char *lines; /* a change each; may be empty */
+	bool has_force;    /* whether the next two mean anything */
+	bool is_in_force;
+	double took_ms;
+	const char *sentence;
 };
 
 /* A statement as HELP shows it. */
@@ -51,6 +61,8 @@ struct render {
 	void (*pairs)(FILE *out, const struct pairs *pairs);
 	void (*help)(FILE *out, const struct render_help *help);
 	void (*change)(FILE *out, const struct render_change *change);
+	void (*result)(FILE *out, const struct render_result *result);
+	void (*table)(FILE *out, const struct table *table);
 	void (*error)(FILE *out, const char *sentence);
 };
 

@@ -10,6 +10,7 @@
 #include "pairs.h"
 #include "render.h"
 #include "status.h"
+#include "table.h"
 #include "text.h"
 #include "units.h"
 
@@ -28,6 +29,10 @@ print_help(FILE *out, const struct render_help *help);
 static void
 print_change(FILE *out, const struct render_change *change);
 static void
+print_result(FILE *out, const struct render_result *result);
+static void
+print_table(FILE *out, const struct table *table);
+static void
 print_error(FILE *out, const char *sentence);
 
 const struct render render_json = {
@@ -37,6 +42,8 @@ const struct render render_json = {
 	.pairs = print_pairs,
 	.help = print_help,
 	.change = print_change,
+	.result = print_result,
+	.table = print_table,
 	.error = print_error,
 };
 
@@ -326,6 +333,54 @@ print_change(FILE *out, const struct render_change *change)
 	add(object, "configured", string(change->file_text));
 	add(object, "sentence", string(change->sentence));
 	print(out, object);
+}
+
+static void
+print_result(FILE *out, const struct render_result *result)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *changes = json_object_new_array();
+	char text[1024];
+	size_t length;
+
+	for (const char *line = result->lines; *line != '\0'; line += length + 1) {
+		length = strcspn(line, "\n");
+		snprintf(text, sizeof(text), "%.*s", (int)length, line);
+		json_object_array_add(changes, string(text));
+		if (line[length] == '\0')
+			break;
+	}
+	add(object, "changes", changes);
+	if (result->has_force) {
+		add(object, "in_force", json_object_new_boolean(result->is_in_force));
+		add(object, "took_ms", result->is_in_force ? number(result->took_ms, 3) : NULL);
+	}
+	add(object, "sentence", string(result->sentence));
+	print(out, object);
+}
+
+static void
+print_table(FILE *out, const struct table *table)
+{
+	struct json_object *rows = json_object_new_array();
+
+	for (unsigned i = 0; i < table->n_cells; i += table->n_columns) {
+		struct json_object *row = json_object_new_object();
+
+		for (unsigned k = 0; k < table->n_columns; k++) {
+			const struct table_column *column = &table->columns[k];
+			const char *cell = table->cells[i + k];
+
+			if (cell == NULL)
+				add(row, column->name, NULL);
+			else if (column->is_number)
+				add(row, column->name, json_object_new_double_s(0, cell));
+			else
+				add(row, column->name, string(cell));
+		}
+		json_object_array_add(rows, row);
+	}
+	print(out, rows);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include "pairs.h"
 #include "render.h"
 #include "status.h"
+#include "table.h"
 #include "text.h"
 #include "units.h"
 
@@ -25,6 +26,10 @@ print_pairs(FILE *out, const struct pairs *pairs);
 static void
 print_change(FILE *out, const struct render_change *change);
 static void
+print_result(FILE *out, const struct render_result *result);
+static void
+print_table(FILE *out, const struct table *table);
+static void
 print_error(FILE *out, const char *sentence);
 
 const struct render render_text = {
@@ -34,6 +39,8 @@ const struct render render_text = {
 	.pairs = print_pairs,
 	.help = render_text_help,
 	.change = print_change,
+	.result = print_result,
+	.table = print_table,
 	.error = print_error,
 };
 
@@ -262,6 +269,43 @@ print_change(FILE *out, const struct render_change *change)
 	else
 		fprintf(out, ". Not saved: the configuration file still says %s.\n",
 			change->file_text);
+}
+
+static void
+print_result(FILE *out, const struct render_result *result)
+{
+	char text[1024];
+	size_t length;
+
+	for (const char *line = result->lines; *line != '\0'; line += length + 1) {
+		length = strcspn(line, "\n");
+		snprintf(text, sizeof(text), "%.*s", (int)length, line);
+		fprintf(out, "%s\n", text);
+		if (line[length] == '\0')
+			break;
+	}
+	fprintf(out, "%s.\n", result->sentence);
+}
+
+/* Column titles are the names of the fields in capitals. */
+static void
+print_table(FILE *out, const struct table *table)
+{
+	char titles[512], text[1024];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < table->n_columns && n < sizeof(titles); i++)
+		n += (size_t)snprintf(titles + n, sizeof(titles) - n, "%s%s%s", i > 0 ? "|" : "",
+			table->columns[i].is_number ? ">" : "", table->columns[i].title);
+	struct columns *c = columns_create(titles);
+
+	for (unsigned i = 0; i < table->n_cells; i++) {
+		const char *cell = table->cells[i];
+
+		columns_add(c, "%s", cell != NULL ? text_escape(cell, text, sizeof(text)) : "-");
+	}
+	columns_print(c, out);
+	columns_free(c);
 }
 
 static void

@@ -115,6 +115,7 @@ arguments_print_help(FILE *out)
 	fputs("usage: karmactl [OPTION]... STATEMENT        its words need no quotes\n"
 	      "       karmactl [OPTION]... -e STATEMENT...\n"
 	      "       karmactl [OPTION]... top [SERVICE]    the live table; q or Ctrl-C ends it\n"
+	      "       karmactl [OPTION]... events [SINCE]   what happened of late: SHOW EVENTS\n"
 	      "       karmactl [OPTION]...                  a prompt, or statements from a pipe\n"
 	      "\n"
 	      "Options:\n"
@@ -189,6 +190,18 @@ add_statement(struct arguments *arguments, char *statement, struct err *err)
 	return 0;
 }
 
+/* "events" and "events 10m" for SHOW EVENTS. */
+static int
+add_events(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
+{
+	char show[] = "SHOW", events[] = "EVENTS", since[] = "SINCE";
+	char *all[] = {show, events, since, n_words > 1 ? words[1] : NULL};
+
+	if (n_words > 2)
+		return err_set(err, "events: expected at most one word, since when");
+	return add_statement(arguments, arguments_join(all, n_words > 1 ? 4 : 2), err);
+}
+
 static int
 read_words(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
 {
@@ -206,6 +219,8 @@ read_words(char *const *words, unsigned n_words, struct arguments *arguments, st
 		return 0;
 	}
 	arguments->action = ARGUMENTS_STATEMENTS;
+	if (strcasecmp(words[0], "events") == 0)
+		return add_events(words, n_words, arguments, err);
 	return add_statement(arguments, arguments_join(words, n_words), err);
 }
 

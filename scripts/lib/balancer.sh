@@ -54,8 +54,9 @@ dataplane_is_there() {
 }
 
 controlplane_start() {
+	mkdir -p "$WORLD_DIR/state"
 	spawn controlplane lb "$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" \
-		"$WORLD_DIR/karmalb.conf"
+		--state-dir "$WORLD_DIR/state" "$WORLD_DIR/karmalb.conf"
 	wait_for 15 "the services to be in force in the data plane" balancer_is_ready || {
 		log_tail "$WORLD_DIR/log/controlplane"
 		log_tail "$WORLD_DIR/log/dataplane"

@@ -18,13 +18,16 @@
 #include "balance.h"
 #include "commands.h"
 #include "config.h"
+#include "config_edit.h"
 #include "control_socket.h"
 #include "err.h"
 #include "fake_status.h"
+#include "intent.h"
 #include "status.h"
 
 struct balance {
 	struct event_base *base;
+	const struct config *config;
 };
 
 /* A change on its way. */
@@ -87,6 +90,32 @@ balance_change(struct balance *b, const struct balance_request *request, struct 
 	return 0;
 }
 
+const struct config *
+balance_config(const struct balance *b)
+{
+	return b->config;
+}
+
+int
+balance_apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
+	struct err *err)
+{
+	struct timeval delay = {.tv_usec = 4000};
+	struct change *change = calloc(1, sizeof(*change));
+
+	(void)err;
+	if (change == NULL)
+		abort();
+	config_free(b->config);
+	b->config = wanted;
+	change->request = *request;
+	change->outcome.result = BALANCE_IN_FORCE;
+	change->outcome.took_us = 4000;
+	strcpy(change->outcome.sentence, "in force after 4 ms");
+	event_base_once(b->base, -1, EV_TIMEOUT, on_time, change, &delay);
+	return 0;
+}
+
 static void
 on_signal(evutil_socket_t fd, short what, void *arg)
 {
@@ -95,18 +124,33 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(arg);
 }
 
-static struct config_service configured[2];
-
-/* What "the file says": the settings as they are before any change. */
+/* What "the file says": the settings and mirrors as they are before any change. */
 static const struct config *
 fake_config(void)
 {
-	static struct config config = {.n_services = 2, .services = configured};
+	static struct config_service services[2];
+	static struct config_mirror mirrors[2][8];
+	static struct config config = {.version = 1, .n_services = 2, .services = services};
 	const struct status *status = fake_status();
 
+	settings_set_defaults(SETTING_SCOPE_DATAPLANE, &config.dataplane);
+	settings_set_defaults(SETTING_SCOPE_CONTROLPLANE, &config.controlplane);
+	settings_set_defaults(SETTING_SCOPE_SERVICE, &config.defaults);
 	for (unsigned i = 0; i < 2; i++) {
-		strcpy(configured[i].name, status->services[i].name);
-		configured[i].settings = status->services[i].settings;
+		const struct status_service *from = &status->services[i];
+
+		strcpy(services[i].name, from->name);
+		services[i].settings = from->settings;
+		services[i].own = ~UINT64_C(0);
+		services[i].n_listens = from->n_listens;
+		services[i].listens = from->listens;
+		services[i].n_mirrors = from->n_mirrors;
+		services[i].mirrors = mirrors[i];
+		for (unsigned k = 0; k < from->n_mirrors && k < 8; k++) {
+			settings_set_defaults(SETTING_SCOPE_MIRROR, &mirrors[i][k]);
+			strcpy(mirrors[i][k].name, from->mirrors[k].name);
+			mirrors[i][k].address = from->mirrors[k].address.address;
+		}
 	}
 	return &config;
 }
@@ -115,8 +159,15 @@ int
 main(int argc, char **argv)
 {
 	struct event_base *base = event_base_new();
-	struct balance balance = {.base = base};
-	struct commands *commands = commands_create(&balance, fake_config());
+	struct balance balance = {.base = base, .config = config_copy(fake_config())};
+	struct intent *intent = intent_create(&(struct intent_options){
+		.base = base,
+		.balance = &balance,
+		.config_path = "/nowhere/karmalb.conf",
+		.state_path = "/nowhere/saved.statements",
+		.file = fake_config(),
+	});
+	struct commands *commands = commands_create(&balance, intent);
 	struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
 	struct control_options options = {.run_dir = argc > 1 ? argv[1] : ".",
 		.group = argc > 3 ? argv[3] : "",
@@ -139,7 +190,10 @@ main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	event_base_dispatch(base);
+	intent_stop(intent);
 	commands_free(commands);
+	intent_free(intent);
+	config_free(balance.config);
 	control_socket_close(control);
 	event_free(term);
 	event_base_free(base);

@@ -46,6 +46,30 @@ CASES = [
     ("set_no_service", "connected", ["SET SERVICE wbe ha_strategy = 'random'"]),
     ("set_no_setting", "connected", ["SET SERVICE web ha_stratgey = 'random'"]),
     ("set_no_value", "connected", ["SET SERVICE web ha_strategy = 'fastest'"]),
+    ("set_global", "connected", ["SET GLOBAL ha_strategy = 'nodeads'; SHOW DIFF"]),
+    ("create", "connected", ["CREATE SERVICE new LISTEN '192.0.2.1:80/tcp', '192.0.2.1:81/tcp' "
+                             "MIRRORS ('10.0.0.1', b '10.0.0.2:8080' WEIGHT 3) dead_after = 7; "
+                             "SHOW DIFF; DROP SERVICE new; SHOW DIFF"]),
+    ("create_no_mirrors", "connected", ["CREATE SERVICE new LISTEN '192.0.2.1:80/tcp'"]),
+    ("create_no_listen", "connected", ["CREATE SERVICE new LISTEN '192.0.2.1' MIRRORS ('10.0.0.1')"]),
+    ("create_twice", "connected", ["CREATE SERVICE web LISTEN '192.0.2.1:80/tcp' MIRRORS "
+                                   "('10.0.0.1')"]),
+    ("alter", "connected", ["ALTER SERVICE web ADD MIRROR m9 '10.0.0.9' WEIGHT 2; "
+                            "ALTER SERVICE web DROP MIRROR m9; "
+                            "ALTER SERVICE web LISTEN '192.0.2.1:80/tcp'; RESET SERVICE web"]),
+    ("alter_same_address", "connected", ["ALTER SERVICE web ADD MIRROR m9 '10.99.1.14'"]),
+    ("set_mirror", "connected", ["SET MIRROR web.m1 STATE = drain WITHIN 5m; "
+                                 "SET MIRROR web.m1 STATE = active; "
+                                 "SET MIRROR web.m1 WEIGHT = 5"]),
+    ("set_mirror_json", "connected", ["--json", "SET MIRROR web.m1 STATE = maintenance"]),
+    ("set_mirror_unknown", "connected", ["SET MIRROR web.m0 STATE = drain"]),
+    ("set_mirror_no_state", "connected", ["SET MIRROR web.m1 STATE = gone"]),
+    ("why", "connected", ["WHY web.m1"]),
+    ("settings", "connected", ["SHOW SETTINGS LIKE 'defaults.ha_%'"]),
+    ("settings_json", "connected", ["--json", "SHOW SETTINGS LIKE 'web.dead_after'"]),
+    ("confirm_nothing", "connected", ["CONFIRM RELOAD"]),
+    ("reload_no_file", "connected", ["RELOAD"]),
+    ("save_nowhere", "connected", ["SAVE CONFIG"]),
     ("wrong", "connected", ["SHOW"]),
     ("wrong_json", "connected", ["--json", "SHOW MIRORS"]),
 ]

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The statements that change what is wanted, all through intent.h, and answered when the change is
+ * in force.  Loop's thread. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <karmalb/clock.h>
+
+#include "balance.h"
+#include "commands_call.h"
+#include "config.h"
+#include "config_edit.h"
+#include "edit.h"
+#include "err.h"
+#include "history.h"
+#include "intent.h"
+#include "log.h"
+#include "plan.h"
+#include "units.h"
+
+#define CONFIRM_MAX_US (24 * 60 * KARMALB_MINUTE)
+
+/* Somebody who waits for a change. */
+struct waiting {
+	struct command_request request;
+	const struct render *render;
+	const char *note; /* what to know beside: "Not saved" */
+};
+
+static void
+on_done(void *arg, const struct intent_outcome *outcome);
+
+static struct waiting *
+wait_for(const struct command_call *call, const char *note)
+{
+	struct waiting *w = malloc(sizeof(*w));
+
+	if (w != NULL)
+		*w = (struct waiting){*call->request, call->render, note};
+	return w;
+}
+
+/* "user id 0: DROP SERVICE web". */
+static const char *
+what_text(const struct command_call *call, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "user id %u:", call->request->uid);
+
+	for (unsigned i = 0; i < call->statement->n_tokens && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, " %s", call->statement->tokens[i].text);
+	return text;
+}
+
+static int
+refuse(const struct command_call *call, int rc, const char *sentence)
+{
+	return command_refuse(
+		call, rc == -ENOMEM ? COMMAND_NOT_NOW : COMMAND_WRONG, "%s", sentence);
+}
+
+/* Takes 'wanted' into force; the answer comes when it is. */
+static int
+change(const struct command_call *call, struct config *wanted)
+{
+	char what[300];
+	struct err err;
+	struct waiting *w = wait_for(call, ". Not saved (SAVE CONFIG keeps it)");
+	const struct intent_author author = {
+		.what = what_text(call, what, sizeof(what)), .done = on_done, .arg = w};
+	int rc;
+
+	if (w == NULL) {
+		config_free(wanted);
+		return refuse(call, -ENOMEM, "out of memory");
+	}
+	rc = intent_change(call->commands->intent, wanted, &author, &err);
+	if (rc == 0)
+		return COMMAND_LATER;
+	free(w);
+	return refuse(call, rc, err.sentence);
+}
+
+static int
+run_edit(const struct command_call *call, int (*run)(struct edit *e, struct err *err))
+{
+	struct edit e = {
+		.config = config_copy(balance_config(call->commands->balance)),
+		.file = intent_file(call->commands->intent),
+		.statement = call->statement,
+	};
+	const char *mirror = statement_argument(call->statement, "mirror");
+	struct err err;
+	int rc;
+
+	if (e.config == NULL)
+		return refuse(call, -ENOMEM, "out of memory");
+	rc = run(&e, &err);
+	if (rc < 0) {
+		config_free(e.config);
+		return refuse(call, rc, err.sentence);
+	}
+	rc = change(call, e.config);
+	if (rc == COMMAND_LATER && statement_argument(call->statement, "state") != NULL)
+		intent_end_drain(call->commands->intent, mirror, e.drain_us);
+	return rc;
+}
+
+#define EDIT_OF_READ(name)
+#define EDIT_OF_CHANGE(name)
+#define EDIT_OF_EDIT(name)                                  \
+	int command_##name(const struct command_call *call) \
+	{                                                   \
+		return run_edit(call, edit_##name);         \
+	}
+#define X(name, kind, syntax, help, example) EDIT_OF_##kind(name)
+COMMANDS(X)
+#undef X
+
+int
+command_reload(const struct command_call *call)
+{
+	const char *within = statement_argument(call->statement, "duration");
+	char what[300], *text;
+	uint64_t within_us = 0;
+	struct err err;
+	struct waiting *w;
+	struct intent_author author = {
+		.is_reload = true, .what = what_text(call, what, sizeof(what)), .done = on_done};
+	int rc;
+
+	if (within != NULL && units_parse_duration(within, KARMALB_SECOND, &within_us, &err) < 0)
+		return command_refuse(call, COMMAND_WRONG, "WITHIN: %s", err.sentence);
+	if (within != NULL && (within_us == 0 || within_us > CONFIRM_MAX_US))
+		return command_refuse(
+			call, COMMAND_WRONG, "WITHIN: expected more than 0, at most 1d");
+	w = wait_for(
+		call, within != NULL ? ". Back again in time unless CONFIRM RELOAD comes" : "");
+	if (w == NULL)
+		return refuse(call, -ENOMEM, "out of memory");
+	author.arg = w;
+	rc = intent_reload(call->commands->intent, within_us, &author, &text);
+	if (rc == 0)
+		return COMMAND_LATER;
+	free(w);
+	if (call->request->is_json || text == NULL)
+		rc = refuse(call, rc, text != NULL ? text : "out of memory");
+	else
+		fprintf(call->out, "%s%snothing has changed\n", text,
+			text[strlen(text) - 1] == '\n' ? "" : "\n");
+	free(text);
+	return rc < 0 ? COMMAND_WRONG : rc;
+}
+
+/* A result that needs no waiting. */
+static int
+answer(const struct command_call *call, const char *lines, const char *sentence)
+{
+	struct render_result result = {.lines = lines, .sentence = sentence};
+
+	call->render->result(call->out, &result);
+	return COMMAND_DONE;
+}
+
+int
+command_confirm_reload(const struct command_call *call)
+{
+	struct err err;
+
+	if (intent_confirm(call->commands->intent, &err) < 0)
+		return refuse(call, -EINVAL, err.sentence);
+	log_info("audit: user id %u: CONFIRM RELOAD", call->request->uid);
+	return answer(call, "", "confirmed: it stays");
+}
+
+int
+command_save_config(const struct command_call *call)
+{
+	char sentence[120];
+	struct err err;
+	unsigned n;
+
+	if (intent_save(call->commands->intent, &n, &err) < 0)
+		return refuse(call, -ENOMEM, err.sentence);
+	log_info("audit: user id %u: SAVE CONFIG, %u statements", call->request->uid, n);
+	history_add(
+		HISTORY_STATEMENT, "user id %u: SAVE CONFIG, %u statements", call->request->uid, n);
+	snprintf(sentence, sizeof(sentence),
+		"%u statement%s saved, applied after the configuration file from now on", n,
+		n == 1 ? "" : "s");
+	return answer(call, "", sentence);
+}
+
+int
+command_show_diff(const struct command_call *call)
+{
+	struct command_body body;
+	struct plan plan;
+	char sentence[100];
+	int result;
+
+	if (command_body_open(&body) == NULL ||
+		plan_make(&plan, intent_file(call->commands->intent),
+			balance_config(call->commands->balance)) < 0)
+		return refuse(call, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < plan.n_changes; i++) {
+		plan_print_change(&plan, i, body.out);
+		fputc('\n', body.out);
+	}
+	fclose(body.out);
+	snprintf(sentence, sizeof(sentence),
+		plan.n_changes == 0 ? "In force is what the configuration file says"
+				    : "%u difference%s from the configuration file",
+		plan.n_changes, plan.n_changes == 1 ? "" : "s");
+	result = answer(call, body.text != NULL ? body.text : "", sentence);
+	free(body.text);
+	plan_fini(&plan);
+	return result;
+}
+
+static void
+on_done(void *arg, const struct intent_outcome *outcome)
+{
+	struct waiting *w = arg;
+	bool is_late = outcome->result == BALANCE_TIMED_OUT || outcome->result == BALANCE_REFUSED;
+	char sentence[500];
+	struct render_result result = {
+		.lines = outcome->changes,
+		.has_force = true,
+		.is_in_force =
+			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
+		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,
+		.sentence = sentence,
+	};
+	struct command_body body;
+
+	if (outcome->n_changes == 0)
+		snprintf(sentence, sizeof(sentence), "Nothing to change: it is so already");
+	else
+		snprintf(sentence, sizeof(sentence), "%u change%s: %s%s", outcome->n_changes,
+			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note);
+	if (command_body_open(&body) != NULL) {
+		if (is_late)
+			w->render->error(body.out, outcome->sentence);
+		else
+			w->render->result(body.out, &result);
+	}
+	command_answer(&w->request, is_late ? COMMAND_NOT_NOW : COMMAND_DONE, &body);
+	free(w);
+}

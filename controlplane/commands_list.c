@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements that list: events, settings.  Loop's thread. */
+#include <string.h>
+#include <time.h>
+
+#include <karmalb/clock.h>
+
+#include "balance.h"
+#include "commands_call.h"
+#include "config.h"
+#include "err.h"
+#include "history.h"
+#include "intent.h"
+#include "status.h"
+#include "table.h"
+#include "text.h"
+#include "units.h"
+
+/* Frees the table. */
+static int
+answer(const struct command_call *call, struct table *table)
+{
+	int result = COMMAND_DONE;
+
+	if (table->is_incomplete)
+		result = command_refuse(call, COMMAND_NOT_NOW, "out of memory");
+	else
+		call->render->table(call->out, table);
+	table_fini(table);
+	return result;
+}
+
+/* ---- events ---- */
+
+/* "10m" ago, or "12:00" or "12:00:30" of today, the last midnight past. */
+static int
+read_since(const struct command_call *call, const char *text, uint64_t *unix_us)
+{
+	struct tm tm;
+	time_t now = (time_t)(call->status->now_unix_us / KARMALB_SECOND), then;
+	uint64_t ago_us;
+	struct err err;
+	unsigned h, m, s = 0;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u%n:%2u%n", &h, &m, &used, &s, &used) >= 2 && text[used] == '\0' &&
+		h < 24 && m < 60 && s < 60) {
+		localtime_r(&now, &tm);
+		tm.tm_hour = (int)h;
+		tm.tm_min = (int)m;
+		tm.tm_sec = (int)s;
+		then = mktime(&tm);
+		*unix_us = (uint64_t)(then > now ? then - 24 * 3600 : then) * KARMALB_SECOND;
+		return 0;
+	}
+	if (units_parse_duration(text, KARMALB_SECOND, &ago_us, &err) < 0)
+		return -1;
+	*unix_us = ago_us < call->status->now_unix_us ? call->status->now_unix_us - ago_us : 0;
+	return 0;
+}
+
+static void
+add_event(struct table *table, const struct history_entry *e, bool is_json)
+{
+	time_t at = (time_t)(e->unix_us / KARMALB_SECOND);
+	unsigned ms = (unsigned)(e->unix_us / KARMALB_MILLISECOND % 1000);
+	char day[32];
+	struct tm tm;
+
+	localtime_r(&at, &tm);
+	strftime(day, sizeof(day), "%F %T", &tm);
+	if (is_json)
+		table_add(table, "%lld.%03u", (long long)at, ms);
+	else
+		table_add(table, "%s.%03u", day, ms);
+	table_add(table, "%s", history_kind_name(e->kind));
+	table_add(table, "%s", e->text);
+}
+
+int
+command_show_events(const struct command_call *call)
+{
+	const struct table_column columns[] = {{"at", "TIME", call->request->is_json},
+		{"kind", "KIND", false}, {"event", "EVENT", false}};
+	struct table table = {.columns = columns, .n_columns = 3};
+	const char *since = statement_argument(call->statement, "time");
+	uint64_t since_us = 0;
+
+	if (since != NULL && read_since(call, since, &since_us) < 0)
+		return command_refuse(call, COMMAND_WRONG,
+			"SINCE \"%.40s\": expected a duration such as 10m, or a time such as 12:00",
+			since);
+	for (const struct history_entry *e = history_after(0); e != NULL;
+		e = history_after(e->number)) {
+		if (e->unix_us >= since_us)
+			add_event(&table, e, call->request->is_json);
+	}
+	return answer(call, &table);
+}
+
+/* ---- why ---- */
+
+/* "web", or "web.m1". */
+static bool
+is_meant(const char *name, const struct status_service *s, const struct status_mirror *m)
+{
+	char full[2 * KARMALB_NAME_MAX];
+
+	snprintf(full, sizeof(full), "%s.%s", s->name, m->name);
+	return name == NULL || strcmp(name, s->name) == 0 || strcmp(name, full) == 0;
+}
+
+static void
+add_why(struct table *table, const struct command_call *call, const struct status_service *s,
+	const struct status_mirror *m)
+{
+	double since_us = (double)(call->status->now_us - m->state_since_us);
+
+	table_add(table, "%s.%s", s->name, m->name);
+	table_add(table, "%s", status_mirror_state(m));
+	table_add(table, "%.1f", since_us / KARMALB_SECOND);
+	table_add(table, "%.2f", 100 * m->share);
+	table_add(table, "%.2f", 100 * m->configured_share);
+	table_add(table, "%s", m->why);
+}
+
+int
+command_why(const struct command_call *call)
+{
+	static const struct table_column columns[] = {{"mirror", "MIRROR", false},
+		{"state", "STATE", false}, {"state_seconds", "FOR s", true},
+		{"share_pct", "SHARE %", true}, {"configured_share_pct", "CONFIGURED %", true},
+		{"why", "WHY", false}};
+	struct table table = {.columns = columns, .n_columns = 6};
+	const char *name = statement_argument(call->statement, "service");
+
+	for (unsigned i = 0; i < call->status->n_services; i++) {
+		const struct status_service *s = &call->status->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			if (is_meant(name, s, &s->mirrors[k]))
+				add_why(&table, call, s, &s->mirrors[k]);
+		}
+	}
+	if (name != NULL && table.n_cells == 0)
+		return command_refuse_service(call, name);
+	return answer(call, &table);
+}
+
+/* ---- settings ---- */
+
+struct listing {
+	struct table table;
+	const char *pattern;
+};
+
+/* The default in its normal text; empty: there is none. */
+static const char *
+default_text(const struct setting *s, char *text, size_t size)
+{
+	union {
+		struct config_dataplane dataplane;
+		struct config_controlplane controlplane;
+		struct service_settings service;
+	} scratch = {0};
+	struct err err;
+
+	text[0] = '\0';
+	if (s->default_text != NULL && setting_parse(s, &scratch, s->default_text, &err) == 0)
+		setting_format(s, &scratch, text, size);
+	return text;
+}
+
+/* One setting, with what the file says and what is in force. */
+static void
+list_setting(struct listing *l, const char *prefix, const struct setting *s, const void *value,
+	const void *in_file, bool is_own)
+{
+	char name[200], text[SETTING_TEXT_MAX], file[SETTING_TEXT_MAX];
+	char standard[SETTING_TEXT_MAX];
+	bool is_default, is_file;
+
+	snprintf(name, sizeof(name), "%s.%s", prefix, s->name);
+	if (l->pattern != NULL && !text_like(name, l->pattern))
+		return;
+	setting_format(s, value, text, sizeof(text));
+	default_text(s, standard, sizeof(standard));
+	is_default = !is_own && strcmp(text, standard) == 0;
+	is_file = in_file != NULL &&
+		  strcmp(text, setting_format(s, in_file, file, sizeof(file))) == 0;
+	table_add(&l->table, "%s", name);
+	table_add(&l->table, "%s", text);
+	table_add(&l->table, "%s", standard);
+	table_add(&l->table, "%s", s->unit != NULL ? s->unit : "");
+	table_add(&l->table, "%s", !is_file ? "statement" : is_default ? "default" : "file");
+	table_add(&l->table, "%s", s->help != NULL ? s->help : "");
+}
+
+static void
+list_scope(struct listing *l, const char *prefix, enum setting_scope scope, const void *value,
+	const void *in_file)
+{
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope == scope && s->type <= SETTING_CPUS)
+			list_setting(l, prefix, s, value, in_file, false);
+	}
+}
+
+/* Only what the service does not take from the defaults. */
+static void
+list_service(struct listing *l, const struct config_service *service, const struct config *file)
+{
+	const struct service_settings *in_file = NULL;
+
+	for (unsigned i = 0; i < file->n_services; i++) {
+		if (strcmp(file->services[i].name, service->name) == 0)
+			in_file = &file->services[i].settings;
+	}
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope == SETTING_SCOPE_SERVICE && s->type <= SETTING_CPUS &&
+			(service->own & setting_bit(s)) != 0)
+			list_setting(l, service->name, s, &service->settings, in_file, true);
+	}
+}
+
+int
+command_show_settings(const struct command_call *call)
+{
+	static const struct table_column columns[] = {{"setting", "SETTING", false},
+		{"value", "VALUE", false}, {"default", "DEFAULT", false}, {"unit", "UNIT", false},
+		{"origin", "ORIGIN", false}, {"help", "HELP", false}};
+	struct listing l = {.table = {.columns = columns, .n_columns = 6},
+		.pattern = statement_argument(call->statement, "pattern")};
+	const struct config *c = balance_config(call->commands->balance);
+	const struct config *file = intent_file(call->commands->intent);
+
+	list_scope(&l, "dataplane", SETTING_SCOPE_DATAPLANE, &c->dataplane, &file->dataplane);
+	list_scope(&l, "controlplane", SETTING_SCOPE_CONTROLPLANE, &c->controlplane,
+		&file->controlplane);
+	list_scope(&l, "defaults", SETTING_SCOPE_SERVICE, &c->defaults, &file->defaults);
+	for (unsigned i = 0; i < c->n_services; i++)
+		list_service(&l, &c->services[i], file);
+	return answer(call, &l.table);
+}

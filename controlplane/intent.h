@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one door for everything that changes what is wanted: reloads and statements.  A configuration
+ * is made and checked as a whole, compared with what is in force, and taken into force by balance;
+ * whoever asked hears what was, what is, and when every worker had it.  What the data plane turns
+ * down is taken back.  Loop's thread only.
+ *
+ * What is in force is the operator's file, then what SAVE CONFIG kept, then statements since.  A
+ * reload begins anew with the first two.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "balance.h"
+#include "state_file.h"
+
+struct config;
+struct err;
+struct event_base;
+struct intent;
+
+struct intent_options {
+	struct event_base *base;
+	struct balance *balance;
+	const char *config_path, *state_path; /* must outlive it */
+	const struct config *file;            /* what stands in the former; copied */
+};
+
+/* NULL when out of memory. */
+struct intent *
+intent_create(const struct intent_options *options);
+
+/* Before balance_free(): no way back and no drain ends from then on.  Takes NULL. */
+void
+intent_stop(struct intent *i);
+/* After it, since that answers whoever still waits.  Takes NULL. */
+void
+intent_free(struct intent *i);
+
+/* What the operator's file says, as last read with success.  Valid until the next reload. */
+const struct config *
+intent_file(const struct intent *i);
+
+/* How a change ended; valid during the callback only. */
+struct intent_outcome {
+	enum balance_result result;
+	unsigned n_changes;
+	uint32_t took_us;
+	const char *changes;  /* a line each, old -> new */
+	const char *sentence; /* "in force after 4 ms" */
+};
+
+/* Who wants a change. */
+struct intent_author {
+	bool is_reload;
+	const char *what; /* for log and history: "user id 0: DROP SERVICE web" */
+	void (*done)(void *arg, const struct intent_outcome *outcome); /* NULL: nobody waits */
+	void *arg;
+};
+
+/* Takes 'wanted', which becomes intent's in any case, into force once it has been checked.  0, and
+ * 'done' is called once, from the loop; or a negative errno with a sentence, and nothing changed.
+ */
+int
+intent_change(struct intent *i, struct config *wanted, const struct intent_author *author,
+	struct err *err);
+
+/*
+ * Reads the file and what was saved anew.  'within_us' > 0: back again by itself unless
+ * intent_confirm() comes before.  0 or a negative errno as above; then 'text', to be freed, holds
+ * all that is wrong, a line each.
+ */
+int
+intent_reload(
+	struct intent *i, uint64_t within_us, const struct intent_author *author, char **text);
+
+/* -EINVAL with a sentence: no reload waits for that. */
+int
+intent_confirm(struct intent *i, struct err *err);
+
+/* After 'after_us' a mirror that is still draining goes into maintenance. */
+void
+intent_end_drain(struct intent *i, const char *mirror, uint64_t after_us);
+
+/* Keeps what is in force otherwise than the file says; '*n' statements. */
+int
+intent_save(struct intent *i, unsigned *n, struct err *err);
+
+struct intent_reload_result {
+	uint64_t at_unix_us; /* 0: none since the start */
+	bool is_ok;
+	unsigned n_ok, n_failed;
+	uint64_t confirm_left_us; /* 0: no reload waits for CONFIRM RELOAD */
+	char sentence[256];
+};
+void
+intent_reload_result(const struct intent *i, struct intent_reload_result *result);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files behind intent.h share. */
+#pragma once
+
+#include <event2/util.h>
+
+#include "intent.h"
+
+struct drain;
+struct event;
+struct plan;
+
+struct intent {
+	struct intent_options options;
+	const struct config *file;
+	struct drain *drains;
+	/* A reload that waits to be confirmed: what was before it; NULL: none. */
+	struct {
+		const struct config *config, *file;
+		uint64_t until_us;
+	} back;
+	struct event *confirm; /* pending meanwhile */
+	struct intent_reload_result reload;
+};
+
+/* A line for each change, to be freed; NULL when out of memory. */
+char *
+intent_plan_text(const struct plan *plan);
+
+/* Keeps how a reload went, for status and history, and logs it. */
+void
+intent_note(struct intent *i, bool is_ok, const char *who, const char *sentence);
+
+/* Nobody confirmed in time. */
+void
+intent_on_unconfirmed(evutil_socket_t fd, short what, void *arg);
