@@ -54,11 +54,21 @@ enum ping_kind {
 	PING_TCP,
 };
 
+/* How answers are read; REPLY_CHECK_AUTO: after the listen's port. */
+enum reply_check {
+	REPLY_CHECK_AUTO,
+	REPLY_CHECK_NONE,
+	REPLY_CHECK_HTTP,
+	REPLY_CHECK_SPHINXAPI,
+	REPLY_CHECK_MYSQL,
+};
+
 /* What each service has, and 'defaults' sets for all of them.  No pointers: copy it freely. */
 struct service_settings {
 	unsigned ha_strategy;              /* for strategy_at() */
 	unsigned karma_rule;               /* enum karma_rule */
 	unsigned ping;                     /* enum ping_kind */
+	unsigned reply_check;              /* enum reply_check */
 	uint64_t ha_period_karma_s;        /* >= 1 */
 	uint64_t ha_ping_interval_ms;      /* 0: off */
 	uint64_t agent_connect_timeout_ms; /* as struct karmalb_service bounds it; likewise: */

@@ -13,6 +13,8 @@ static const char *const default_route_choices[] = {"refuse", "take", NULL};
 static const char *const reply_via_choices[] = {"learned", "route", NULL};
 static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
 static const char *const mirror_state_choices[] = {"active", "drain", "maintenance", NULL};
+static const char *const reply_check_choices[] = {
+	"auto", "none", "http", "sphinxapi", "mysql", NULL};
 static const char *const ping_choices[] = {"none", "tcp", NULL};
 
 const char *
@@ -127,6 +129,9 @@ const struct setting settings[] = {
 	{IN_SERVICE(DURATION, "udp_idle_timeout", udp_idle_timeout_ms), .default_text = "30s",
 		.unit = "ms", .min = 1000, .max = 7 * DAY_MS,
 		.help = "The same for UDP, whose conversations have no other end"},
+	{IN_SERVICE(CHOICE, "reply_check", reply_check), .default_text = "auto",
+		.choices = reply_check_choices, .later = "redis clickhouse",
+		.help = "How an answer is told from an error; auto: by the port of each listen"},
 	{IN_SERVICE(CHOICE, "ping", ping), .default_text = "tcp", .choices = ping_choices,
 		.later = "http sphinxapi mysql redis clickhouse influx galera",
 		.help = "How an idle mirror is asked whether it lives"},
@@ -145,7 +150,6 @@ const struct setting settings[] = {
 	{HEAD("distributed_replica_max_ignored_errors", SERVICE, LATER)},
 	{HEAD("mode", SERVICE, LATER)},
 	{HEAD("proxy_protocol", SERVICE, LATER)},
-	{HEAD("reply_check", SERVICE, LATER)},
 	{HEAD("single_writer", SERVICE, LATER)},
 	{HEAD("failback", SERVICE, LATER)},
 	{HEAD("on_mirror_down", SERVICE, LATER)},

@@ -2,6 +2,7 @@
 /* From the model to the wire. */
 #include "transaction.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -40,6 +41,34 @@ add_message(struct transaction *t, enum karmalb_message message)
 	return header;
 }
 
+/* By port, where the file does not say it: those that the protocols are known by. */
+static enum karmalb_reply_check
+reply_check_of(const struct model_service *s, const struct karmalb_endpoint *listen)
+{
+	static const enum karmalb_reply_check checks[] = {
+		[REPLY_CHECK_NONE] = KARMALB_REPLY_CHECK_NONE,
+		[REPLY_CHECK_HTTP] = KARMALB_REPLY_CHECK_HTTP,
+		[REPLY_CHECK_SPHINXAPI] = KARMALB_REPLY_CHECK_SPHINXAPI,
+		[REPLY_CHECK_MYSQL] = KARMALB_REPLY_CHECK_MYSQL,
+	};
+
+	if (s->settings.reply_check != REPLY_CHECK_AUTO)
+		return checks[s->settings.reply_check];
+	if (listen->protocol != IPPROTO_TCP)
+		return KARMALB_REPLY_CHECK_NONE;
+	switch (ntohs(listen->port_be)) {
+	case 80:
+	case 8080:
+		return KARMALB_REPLY_CHECK_HTTP;
+	case 9312:
+		return KARMALB_REPLY_CHECK_SPHINXAPI;
+	case 3306:
+	case 9306:
+		return KARMALB_REPLY_CHECK_MYSQL;
+	}
+	return KARMALB_REPLY_CHECK_NONE;
+}
+
 static void
 add_service(struct transaction *t, const struct model_service *s, unsigned listen, uint16_t number)
 {
@@ -53,6 +82,7 @@ add_service(struct transaction *t, const struct model_service *s, unsigned liste
 	service->idle_timeout_ms = (uint32_t)(s->listens[listen].protocol == IPPROTO_UDP
 						      ? s->settings.udp_idle_timeout_ms
 						      : s->settings.idle_timeout_ms);
+	service->reply_check = (uint8_t)reply_check_of(s, &s->listens[listen]);
 	service->selector = strategy_at(s->settings.ha_strategy)->selector;
 	snprintf(service->name, sizeof(service->name), "%s", s->name);
 	for (unsigned i = 0; i < s->n_mirrors; i++) {

@@ -75,6 +75,7 @@ intent_draft_service(struct intent_draft *d, const struct karmalb_service *messa
 		.idle_timeout_ms = message->idle_timeout_ms,
 		.first_mirror = intent->n_mirrors,
 		.selector = message->selector,
+		.reply_check = message->reply_check,
 	};
 	memcpy(intent->services[intent->n_services - 1].name, message->name, sizeof(message->name));
 	d->services_due--;
@@ -238,7 +239,7 @@ check_service_message(
 			"SERVICE %u (%s) announces %u mirrors, expected at "
 			"most %u",
 			m->service, m->name, m->n_mirrors, KARMALB_MIRRORS_MAX);
-	if (!is_endpoint_sound(&m->listen) || memcmp(m->pad, "\0\0", 3) != 0)
+	if (!is_endpoint_sound(&m->listen) || memcmp(m->pad, "\0", 2) != 0)
 		return err_set(err, -EPROTO,
 			"SERVICE %u (%s): listen needs a port, TCP or UDP, and "
 			"zero padding",
@@ -246,6 +247,9 @@ check_service_message(
 	if (m->selector >= KARMALB_N_SELECTORS)
 		return err_set(err, -EPROTO, "SERVICE %u (%s): selector %u, expected below %u",
 			m->service, m->name, m->selector, KARMALB_N_SELECTORS);
+	if (m->reply_check >= KARMALB_N_REPLY_CHECKS)
+		return err_set(err, -EPROTO, "SERVICE %u (%s): reply_check %u, expected below %u",
+			m->service, m->name, m->reply_check, KARMALB_N_REPLY_CHECKS);
 	if (!are_timeouts_in_range(m))
 		return err_set(err, -EPROTO,
 			"SERVICE %u (%s): connect %u, query %u, idle %u ms, "

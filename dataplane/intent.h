@@ -24,7 +24,8 @@ struct intent_service {
 	uint32_t idle_timeout_ms;
 	uint16_t first_mirror; /* into intent.mirrors */
 	uint16_t n_mirrors;
-	uint8_t selector; /* enum karmalb_selector */
+	uint8_t selector;    /* enum karmalb_selector */
+	uint8_t reply_check; /* enum karmalb_reply_check */
 	char name[KARMALB_NAME_MAX];
 };
 
@@ -76,9 +77,10 @@ intent_draft_abort(struct intent_draft *d);
 
 /*
  * Whether the whole can be put in force beside our own 'sources': a service's listen and mirrors of
- * one version of IP, of which there is a source, every listen once, every mirror of a service once, no listen and no mirror that is a source, no mirror
- * that is a listen (a loop), shares that do not vanish in the sum.  0, or -EINVAL or
- * -EPROTONOSUPPORT with a sentence that names service and mirror.
+ * one version of IP, of which there is a source, every listen once, every mirror of a service once,
+ * no listen and no mirror that is a source, no mirror that is a listen (a loop), shares that do not
+ * vanish in the sum.  0, or -EINVAL or -EPROTONOSUPPORT with a sentence that names service and
+ * mirror.
  */
 int
 intent_check(const struct intent *intent, const struct karmalb_address *sources, unsigned n_sources,

@@ -2,6 +2,8 @@
 /* Exchange tracking: IDLE, WAIT, ANSWER and what may come between.  Owning worker; hot. */
 #include "latency.h"
 
+#include "reply.h"
+
 static uint32_t
 age_of(const struct ledger *ledger, const struct flow *flow)
 {
@@ -17,11 +19,37 @@ wait_end(struct ledger *ledger, struct flow *flow)
 	slot->waiting_since_us -= ledger->now_us - age_of(ledger, flow);
 }
 
-static void
-succeed(struct ledger *ledger, struct flow *flow)
+static enum reply_verdict
+judge(const struct ledger *ledger, const struct flow *flow)
 {
-	ledger->slots[flow->slot].outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES]++;
+	return reply_judge((enum karmalb_reply_check)ledger->tables->slots[flow->slot].reply_check,
+		ledger->answer, ledger->answer_size);
+}
+
+/* The query is no longer waiting: it is answered, if only to say that it failed. */
+static void
+answered(struct ledger *ledger, struct flow *flow)
+{
+	uint64_t *outcomes = ledger->slots[flow->slot].outcomes;
+	enum reply_verdict verdict = judge(ledger, flow);
+
+	if (verdict == REPLY_WRONG) {
+		ledger_failure(ledger, flow, KARMALB_OUTCOME_WRONG_REPLIES, age_of(ledger, flow));
+		return;
+	}
+	outcomes[KARMALB_OUTCOME_WARNINGS] += verdict == REPLY_WARNING;
+	outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES]++;
 	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow), 0);
+}
+
+/* The mirror speaks first: a sign of life, unless it is to say that it will not serve. */
+static void
+greeted(struct ledger *ledger, struct flow *flow)
+{
+	if (judge(ledger, flow) == REPLY_WRONG)
+		ledger_failure(ledger, flow, KARMALB_OUTCOME_WRONG_REPLIES, 0);
+	else
+		ledger_sample(ledger, flow, SAMPLE_GREETING, 0, 0);
 }
 
 static void
@@ -65,9 +93,9 @@ latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
 	if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		wait_end(ledger, flow);
 	if (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT)
-		succeed(ledger, flow);
+		answered(ledger, flow);
 	else if (flow->exchange == FLOW_EXCHANGE_IDLE)
-		ledger_sample(ledger, flow, SAMPLE_GREETING, 0, 0);
+		greeted(ledger, flow);
 	flow->exchange = FLOW_EXCHANGE_ANSWER;
 }
 

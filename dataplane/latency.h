@@ -6,6 +6,7 @@
  * outcome:
  *
  *   succeeded_queries    payload within the slot's query time-out, with a sample of the latency
+ *   wrong_replies        payload within it that the slot's reply check calls wrong; no success
  *   query_timeouts       none within it; an answer after that is no success
  *   unexpected_closings  FIN instead
  *   network_errors       RST instead

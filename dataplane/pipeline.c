@@ -305,6 +305,9 @@ handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	struct flow *flow = &ledger->flows->records[record];
 	const struct packet_view *view = &passage->view;
 
+	ledger->answer =
+		&passage->packet->data[view->l4_offset + view->l4_size - view->payload_size];
+	ledger->answer_size = view->payload_size;
 	if (tcp_is_plain(flow, view)) {
 		if (view->payload_size > 0) {
 			flow_change(flow);

@@ -170,6 +170,7 @@ roster_build(struct roster *r, const struct roster_plan *plan, struct err *err)
 			t->connect_timeout_ms = s->connect_timeout_ms;
 			t->query_timeout_ms = s->query_timeout_ms;
 			t->idle_timeout_ms = s->idle_timeout_ms;
+			t->reply_check = s->reply_check;
 		}
 	}
 	const struct tables_parts parts = {

@@ -24,7 +24,8 @@ struct table_slot {
 	uint32_t connect_timeout_ms;
 	uint32_t query_timeout_ms;
 	uint32_t idle_timeout_ms;
-	uint32_t pad;
+	uint8_t reply_check; /* enum karmalb_reply_check */
+	uint8_t pad[3];
 };
 static_assert(sizeof(struct table_slot) == 64, "one cache line");
 

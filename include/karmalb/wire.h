@@ -76,6 +76,15 @@ enum karmalb_selector {
 	KARMALB_N_SELECTORS,
 };
 
+/* How the head of an answer is read. */
+enum karmalb_reply_check {
+	KARMALB_REPLY_CHECK_NONE,
+	KARMALB_REPLY_CHECK_HTTP,      /* status line */
+	KARMALB_REPLY_CHECK_SPHINXAPI, /* status word */
+	KARMALB_REPLY_CHECK_MYSQL,     /* ERR packet, warnings of an OK packet */
+	KARMALB_N_REPLY_CHECKS,
+};
+
 /* One (VIP, port, protocol). */
 struct karmalb_service {
 	struct karmalb_header header;
@@ -86,7 +95,8 @@ struct karmalb_service {
 	uint32_t query_timeout_ms;   /* 1 .. 3,600,000 */
 	uint32_t idle_timeout_ms;    /* established flow without a packet; 1,000 .. 604,800,000 */
 	uint8_t selector;            /* enum karmalb_selector */
-	uint8_t pad[3];
+	uint8_t reply_check;         /* enum karmalb_reply_check */
+	uint8_t pad[2];
 	char name[KARMALB_NAME_MAX]; /* for sentences only */
 };
 

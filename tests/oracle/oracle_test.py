@@ -240,6 +240,112 @@ class PipelineTest(unittest.TestCase):
                 self.assert_right(out)
         self.assertEqual(self.driver.counts()["counters"]["checksum_completed"], 4)
 
+    # ---- the eight outcomes ----
+
+    HTTP, SPHINXAPI, MYSQL = 1, 2, 3
+
+    def outcome_of(self, check, *answers, greeting=None):
+        """What one exchange on a flow of its own adds to the outcomes."""
+        self.driver.ask(f"check {check}")
+        self.n_flows = getattr(self, "n_flows", 0) + 1
+        talk = Talk(self.driver, V4, TCP, 43000 + self.n_flows)
+        before = self.driver.counts()
+        talk.connect()
+        seq = 5000
+        if greeting:
+            talk.mirror_sends(greeting, flags="PA", seq=seq, ack=1000)
+            seq += len(greeting)
+        talk.client(b"query", flags="PA", seq=1000, ack=seq)
+        for answer in answers:
+            self.assertEqual(talk.mirror_sends(answer, flags="PA", seq=seq, ack=1005)[0], FRONT)
+            seq += len(answer)
+        after = self.driver.counts()
+        names = [n for n in after["slots"][0] if n not in ("opened", "closed", "n_waiting")]
+        self.assertEqual(outcomes(after, "n_waiting"), 0)
+        return {n: outcomes(after, n) - outcomes(before, n) for n in names
+                if outcomes(after, n) != outcomes(before, n)}
+
+    GOOD = {"succeeded_queries": 1}
+    WRONG = {"wrong_replies": 1}
+    WARNED = {"succeeded_queries": 1, "warnings": 1}
+
+    def test_http_status_of_500_and_above_is_wrong(self):
+        for status, expected in ((200, self.GOOD), (404, self.GOOD), (499, self.GOOD),
+                                 (500, self.WRONG), (503, self.WRONG)):
+            head = f"HTTP/1.1 {status} x\r\n".encode()
+            self.assertEqual(self.outcome_of(self.HTTP, head), expected, status)
+            self.assertEqual(self.outcome_of(0, head), self.GOOD, "not asked for")
+        self.assertEqual(self.outcome_of(self.HTTP, b"\x16\x03\x03 as TLS has it"), self.GOOD)
+        self.assertEqual(self.outcome_of(self.HTTP, b"HTTP/1.1 5"), self.GOOD)
+        # Only the head of an answer is one.
+        self.assertEqual(self.outcome_of(self.HTTP, b"HTTP/1.1 200 OK\r\n\r\n",
+                                         b"HTTP/1.1 500 in a body"), self.GOOD)
+
+    def test_sphinxapi_status_word(self):
+        for status, expected in ((0, self.GOOD), (1, self.WRONG), (2, self.WRONG),
+                                 (3, self.WARNED)):
+            answer = status.to_bytes(2, "big") + b"\x01\x19" + b"\0\0\0\4" + b"data"
+            self.assertEqual(self.outcome_of(self.SPHINXAPI, answer), expected, status)
+            self.assertEqual(self.outcome_of(self.SPHINXAPI, b"\0\0\0\1" + answer), expected)
+            self.assertEqual(self.outcome_of(self.SPHINXAPI, answer, greeting=b"\0\0\0\1"),
+                             expected)
+
+    def test_mysql_packets(self):
+        hello = b"\x4a\0\0\0\x0a8.0.30\0"
+        ok = b"\x07\0\0\1\0\0\0\2\0\0\0"
+        warned = b"\x07\0\0\1\0\1\0\2\0\1\0"
+        rows = b"\x01\0\0\1\x02\x2a\0\0\2\3def"
+        error = b"\x1f\0\0\1\xff\x15\x04#28000no"
+        for answer, expected in ((ok, self.GOOD), (rows, self.GOOD), (warned, self.WARNED),
+                                 (error, self.WRONG)):
+            self.assertEqual(self.outcome_of(self.MYSQL, answer, greeting=hello), expected)
+        before = self.driver.counts()["greetings"]
+        self.outcome_of(self.MYSQL, ok, greeting=hello)
+        self.assertEqual(self.driver.counts()["greetings"], before + 1)
+        refusal = b"\x17\0\0\0\xff\x10\x04Too many connections"
+        self.assertEqual(self.outcome_of(self.MYSQL, ok, greeting=refusal)["wrong_replies"], 1)
+
+    def test_each_failure_has_its_name(self):
+        def flow():
+            self.n_flows = getattr(self, "n_flows", 0) + 1
+            return Talk(self.driver, V6, TCP, 43000 + self.n_flows)
+
+        def asked():
+            talk = flow()
+            talk.connect()
+            talk.client(b"query", flags="PA", seq=1000, ack=5000)
+            return talk
+
+        def connect_timeout():
+            flow().client(flags="S", seq=999)
+            self.driver.ask("pass 1100000")
+
+        def refused():
+            talk = flow()
+            talk.client(flags="S", seq=999)
+            talk.mirror_sends(flags="RA", seq=0, ack=1000)
+
+        def unanswered():
+            asked()
+            self.driver.ask("pass 4100000")
+
+        stories = {
+            "connect_timeouts": connect_timeout,
+            "connect_failures": refused,
+            "query_timeouts": unanswered,
+            "network_errors": lambda: asked().mirror_sends(flags="R", seq=5000),
+            "unexpected_closings": lambda: asked().mirror_sends(flags="FA", seq=5000, ack=1005),
+            "succeeded_queries": lambda: asked().mirror_sends(b"a", flags="A", seq=5000, ack=1005),
+        }
+        names = [n for n in self.driver.counts()["slots"][0]
+                 if n not in ("opened", "closed", "n_waiting")]
+        for name, story in stories.items():
+            before = self.driver.counts()
+            story()
+            after = self.driver.counts()
+            changed = {n: outcomes(after, n) - outcomes(before, n) for n in names}
+            self.assertEqual({n: v for n, v in changed.items() if v}, {name: 1}, name)
+
     # ---- IPv6 ----
 
     def test_extension_headers_are_walked_and_kept(self):

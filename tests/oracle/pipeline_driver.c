@@ -6,6 +6,7 @@
  *   packet PORT HEX   ->  send PORT HEX | drop NAME
  *   pass MICROSECONDS ->  ok                         time goes by, with ticks
  *   partial PORT      ->  ok                         the port's checksums may be unfinished
+ *   check NUMBER      ->  ok                         reply_check of all services
  *   counts            ->  JSON: counters, and each slot's outcomes and figures
  *
  * Services 10.0.0.1 and 2001:db8::1, port 80 TCP and 53 UDP; each has the mirrors 10.1.0.1 and .2,
@@ -227,7 +228,11 @@ main(void)
 			run_packet(port, &line[at]);
 		else if (strncmp(line, "pass ", 5) == 0)
 			pass(strtoull(&line[5], NULL, 10));
-		else if (sscanf(line, "partial %u", &port) == 1 && port < 2) {
+		else if (sscanf(line, "check %u", &port) == 1 && port < KARMALB_N_REPLY_CHECKS) {
+			for (unsigned i = 0; i < N_SLOTS; i++)
+				slots[i].reply_check = (uint8_t)port;
+			puts("ok");
+		} else if (sscanf(line, "partial %u", &port) == 1 && port < 2) {
 			tables.ports[port].is_partial_checksum = true;
 			puts("ok");
 		} else if (strncmp(line, "counts", 6) == 0)
