@@ -9,7 +9,7 @@
 #define BENCH_QUERY_SIZE   200
 #define BENCH_ANSWER_SIZE  1000
 #define BENCH_LIFE_PACKETS 7       /* of a connection, SYN to last ACK */
-#define BENCH_LIFE_FLOWS   2000000 /* records for new connections, most of them resting */
+#define BENCH_LIFE_FLOWS   4000000 /* records for new connections, most of them resting */
 
 struct bench_traffic;
 
