@@ -68,13 +68,8 @@ settle(struct ledger *ledger, struct flow *flow)
 }
 
 void
-latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+latency_query_begins(struct ledger *ledger, struct flow *flow)
 {
-	if (!latency_is_new(end, flow->client_end))
-		return;
-	flow->client_end = end;
-	if (flow->exchange != FLOW_EXCHANGE_IDLE && flow->exchange != FLOW_EXCHANGE_ANSWER)
-		return;
 	flow->exchange = FLOW_EXCHANGE_WAIT;
 	flow->began_us = (uint32_t)ledger->now_us;
 	ledger->slots[flow->slot].n_waiting++;
@@ -82,13 +77,8 @@ latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
 }
 
 void
-latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+latency_answer_begins(struct ledger *ledger, struct flow *flow)
 {
-	if (!latency_is_new(end, flow->mirror_end))
-		return;
-	flow->mirror_end = end;
-	if (flow->exchange == FLOW_EXCHANGE_ANSWER)
-		return;
 	settle(ledger, flow);
 	if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		wait_end(ledger, flow);

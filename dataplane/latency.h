@@ -29,13 +29,33 @@ latency_is_new(uint32_t end, uint32_t seen)
 	return (int32_t)(end - seen) > 0;
 }
 
-/* The client sent payload that ends before sequence number 'end'. */
+/* What payload does beyond moving 'end' on; see the two functions below. */
 void
-latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
+latency_query_begins(struct ledger *ledger, struct flow *flow);
+void
+latency_answer_begins(struct ledger *ledger, struct flow *flow);
+
+/* The client sent payload that ends before sequence number 'end'. */
+static inline void
+latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+{
+	if (!latency_is_new(end, flow->client_end))
+		return;
+	flow->client_end = end;
+	if (flow->exchange == FLOW_EXCHANGE_IDLE || flow->exchange == FLOW_EXCHANGE_ANSWER)
+		latency_query_begins(ledger, flow);
+}
 
 /* The mirror did. */
-void
-latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end);
+static inline void
+latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
+{
+	if (!latency_is_new(end, flow->mirror_end))
+		return;
+	flow->mirror_end = end;
+	if (flow->exchange != FLOW_EXCHANGE_ANSWER)
+		latency_answer_begins(ledger, flow);
+}
 
 /*
  * A datagram of the client, resp. of the mirror.  Every one is new, and since nobody repeats it, a

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Bounds-checked parsing of Ethernet, IPv4 and TCP.  Hot: runs for every packet, in whichever
- * worker.  No state, no I/O.
- */
+/* What few packets need besides parsing.  No state, no I/O; any worker. */
 #include "packet.h"
 
 #include <netinet/in.h>
@@ -11,73 +8,8 @@
 
 #include "checksum.h"
 
-#define ETHERTYPE_IPV4   0x0800
-#define IPV4_FRAGMENT_BE 0xff3f /* more-fragments flag and offset, as loaded */
-#define TCP_CHECKSUM_AT  16
-#define UDP_CHECKSUM_AT  6
-
-static enum karmalb_worker_counter
-parse_ipv4(const uint8_t *frame, unsigned size, struct packet_view *view);
-
-/* Of SYN, FIN and RST at most one; without SYN or RST, ACK. */
-#define SANE_FLAGS_MASK (PACKET_FIN | PACKET_SYN | PACKET_RST | PACKET_ACK)
-#define SANE_FLAGS                                                               \
-	(1u << PACKET_ACK | 1u << (PACKET_ACK | PACKET_FIN) | 1u << PACKET_SYN | \
-		1u << (PACKET_SYN | PACKET_ACK) | 1u << PACKET_RST |             \
-		1u << (PACKET_RST | PACKET_ACK))
-
-static uint16_t
-load16_host(const uint8_t *at)
-{
-	return __builtin_bswap16(checksum_load16(at));
-}
-
-static uint32_t
-load32_host(const uint8_t *at)
-{
-	return __builtin_bswap32(checksum_load32(at));
-}
-
-enum karmalb_worker_counter
-packet_parse(const uint8_t *frame, unsigned size, struct packet_view *view)
-{
-	if (__builtin_expect(size < PACKET_ETHERNET_SIZE + PACKET_IPV4_SIZE, 0))
-		return packet_parse_any(frame, size, view);
-	if (__builtin_expect(load16_host(&frame[12]) != ETHERTYPE_IPV4 ||
-				     frame[PACKET_ETHERNET_SIZE + 9] != IPPROTO_TCP,
-		    0))
-		return packet_parse_any(frame, size, view);
-	enum karmalb_worker_counter reason = parse_ipv4(frame, size, view);
-
-	if (__builtin_expect(reason != 0, 0))
-		return reason;
-	return packet_parse_tcp(&frame[view->l4_offset], view);
-}
-
-enum karmalb_worker_counter
-packet_parse_tcp(const uint8_t *tcp, struct packet_view *view)
-{
-	if (view->l4_size < PACKET_TCP_SIZE)
-		return KARMALB_COUNTER_DROP_TRUNCATED;
-	unsigned header_size = (tcp[12] >> 4) * 4u;
-	uint8_t flags = tcp[13];
-
-	if (header_size < PACKET_TCP_SIZE)
-		return KARMALB_COUNTER_DROP_MALFORMED;
-	if (header_size > view->l4_size)
-		return KARMALB_COUNTER_DROP_TRUNCATED;
-	memcpy(&view->key.source_port_be, tcp, 4);
-	if (view->key.source_port_be == 0 || view->key.destination_port_be == 0 ||
-		(SANE_FLAGS >> (flags & SANE_FLAGS_MASK) & 1) == 0)
-		return KARMALB_COUNTER_DROP_MALFORMED;
-	view->key.protocol = IPPROTO_TCP;
-	memset(view->key.pad, 0, sizeof(view->key.pad));
-	view->seq = load32_host(&tcp[4]);
-	view->ack = load32_host(&tcp[8]);
-	view->payload_size = (uint16_t)(view->l4_size - header_size);
-	view->tcp_flags = flags;
-	return 0;
-}
+#define TCP_CHECKSUM_AT 16
+#define UDP_CHECKSUM_AT 6
 
 uint64_t
 packet_pseudo_sum(const struct packet_view *view)
@@ -135,37 +67,4 @@ packet_is_unicast(const struct karmalb_address *address)
 	if (!karmalb_address_is_v4(address))
 		return is_unicast_v6(address);
 	return first != 0 && first != 127 && first < 224;
-}
-
-static enum karmalb_worker_counter
-parse_ipv4(const uint8_t *frame, unsigned size, struct packet_view *view)
-{
-	const uint8_t *ip = &frame[PACKET_ETHERNET_SIZE];
-	unsigned header_size = (ip[0] & 15) * 4u, total = load16_host(&ip[2]);
-
-	if (ip[0] >> 4 != 4 || header_size < PACKET_IPV4_SIZE || total < header_size)
-		return KARMALB_COUNTER_DROP_MALFORMED;
-	if (total > size - PACKET_ETHERNET_SIZE)
-		return KARMALB_COUNTER_DROP_TRUNCATED;
-	uint64_t sum = (uint64_t)checksum_load32(&ip[0]) + checksum_load32(&ip[4]) +
-		       checksum_load32(&ip[8]) + checksum_load32(&ip[12]) +
-		       checksum_load32(&ip[16]);
-
-	if (__builtin_expect(header_size != PACKET_IPV4_SIZE, 0))
-		sum = checksum_add(sum, &ip[PACKET_IPV4_SIZE], header_size - PACKET_IPV4_SIZE);
-	if (checksum_fold(sum) != 0xffff)
-		return KARMALB_COUNTER_DROP_IP_CHECKSUM;
-	if ((checksum_load16(&ip[6]) & IPV4_FRAGMENT_BE) != 0)
-		return KARMALB_COUNTER_DROP_FRAGMENT;
-	if (ip[8] <= 1)
-		return KARMALB_COUNTER_DROP_TTL;
-	view->key.source = karmalb_address_from_v4(checksum_load32(&ip[12]));
-	view->key.destination = karmalb_address_from_v4(checksum_load32(&ip[16]));
-	view->ttl = ip[8];
-	view->kind = 0;
-	view->ip_offset = PACKET_ETHERNET_SIZE;
-	view->l4_offset = (uint16_t)(PACKET_ETHERNET_SIZE + header_size);
-	view->l4_size = (uint16_t)(total - header_size);
-	view->frame_size = (uint16_t)(PACKET_ETHERNET_SIZE + total);
-	return 0;
 }

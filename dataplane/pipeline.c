@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stages of a burst.  Each stage runs over all packets before the next begins, and asks for the
- * memory that the next will touch: parse and hash | compare signatures, first bucket | second
- * bucket, for the few not in the first | handle.  Owning worker only: no lock, no syscall, no log.
+ * The stages of a burst: parse and hash | compare signatures, first bucket | second bucket, for the
+ * few not in the first | handle.  Each runs over the whole burst, and all but the last end with a
+ * run of bare prefetches for the next.  These follow each other at once, since a prefetch whose
+ * page is not in the TLB holds up what comes after it, and only neighbours overlap.  (Tried at 1 M
+ * flows: prefetching while parsing costs half as much again, groups of 16 taking turns a fifth.)
+ * Owning worker only: no lock, no syscall, no log.
  */
 #include "pipeline.h"
 
@@ -19,7 +22,7 @@
 #include "udp.h"
 #include "vlan.h"
 
-#define PACKETS_AHEAD 4 /* frames prefetched before the one being parsed */
+#define PACKETS_AHEAD 8 /* frames prefetched before the one being parsed */
 
 /* A packet on its way through the stages. */
 struct passage {
@@ -138,26 +141,29 @@ parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packe
 			continue;
 		passage->packet = packet;
 		passage->hash = flow_hash(ledger->flows->hash_key, &passage->view.key);
-		__builtin_prefetch(flow_bucket_first(ledger->flows, passage->hash));
 		n++;
 	}
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(flow_bucket_first(ledger->flows, passages[i].hash));
 	ledger->counters[KARMALB_COUNTER_RX_PACKETS] += n_packets;
 	ledger->counters[KARMALB_COUNTER_RX_BYTES] += n_bytes;
 	return n;
 }
 
-/* The first entry in 'bucket' that may be it, its record prefetched; or FLOW_NONE. */
+/* The first entry in 'bucket' that may be it, or FLOW_NONE. */
 static inline uint32_t
-match(const struct flow_table *table, const struct flow_bucket *bucket, uint64_t hash)
+match(const struct flow_bucket *bucket, uint64_t hash)
 {
 	unsigned mask = flow_bucket_match(bucket, flow_signature(hash));
 
-	if (mask == 0)
-		return FLOW_NONE;
-	uint32_t entry = bucket->entries[__builtin_ctz(mask)];
+	return mask != 0 ? bucket->entries[__builtin_ctz(mask)] : FLOW_NONE;
+}
 
-	__builtin_prefetch(&table->records[flow_entry_record(entry)], 1);
-	return entry;
+static inline void
+prefetch_record(const struct flow_table *table, const struct passage *passage)
+{
+	if (passage->entry != FLOW_NONE)
+		__builtin_prefetch(&table->records[flow_entry_record(passage->entry)], 1);
 }
 
 static void
@@ -169,16 +175,19 @@ match_all(const struct flow_table *table, struct passage *passages, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t hash = passages[i].hash;
 
-		passages[i].entry = match(table, flow_bucket_first(table, hash), hash);
-		if (passages[i].entry != FLOW_NONE)
-			continue;
-		__builtin_prefetch(flow_bucket_second(table, hash));
-		missing[n_missing++] = &passages[i];
+		passages[i].entry = match(flow_bucket_first(table, hash), hash);
+		missing[n_missing] = &passages[i];
+		n_missing += passages[i].entry == FLOW_NONE;
 	}
+	for (unsigned i = 0; i < n_missing; i++)
+		__builtin_prefetch(flow_bucket_second(table, missing[i]->hash));
+	for (unsigned i = 0; i < n; i++)
+		prefetch_record(table, &passages[i]);
 	for (unsigned i = 0; i < n_missing; i++) {
 		uint64_t hash = missing[i]->hash;
 
-		missing[i]->entry = match(table, flow_bucket_second(table, hash), hash);
+		missing[i]->entry = match(flow_bucket_second(table, hash), hash);
+		prefetch_record(table, missing[i]);
 	}
 }
 

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stories of connections that are replaced, run out of time, or meet a limit; clock moved by hand. */
+#include <string.h>
+
+#include "suite.h"
+#include "talk.h"
+#include "tcp.h"
+
+static struct fixture f;
+
+static void
+setup(void)
+{
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
+}
+
+static uint64_t
+counter(enum karmalb_worker_counter c)
+{
+	return f.pipeline.counters[c];
+}
+
+static int
+state_of(const struct talk *t)
+{
+	const struct flow *flow = talk_flow(t);
+
+	return flow != NULL ? flow->state : FLOW_FREE;
+}
+
+static uint64_t
+outcomes(enum karmalb_outcome outcome)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
+		sum += f.slots[i].outcomes[outcome];
+	return sum;
+}
+
+/* Every flow ended once, and nothing waits or is half-open. */
+static void
+check_all_over(void)
+{
+	uint64_t opened = 0, closed = 0;
+
+	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++) {
+		opened += f.slots[i].opened;
+		closed += f.slots[i].closed;
+		ck_assert_uint_eq(f.slots[i].opened, f.slots[i].closed);
+		ck_assert_uint_eq(f.slots[i].n_waiting, 0);
+		ck_assert_uint_eq(f.slots[i].waiting_since_us, 0);
+		ck_assert_uint_eq(flow_slot_uses(f.header, i), 0);
+	}
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), opened);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), closed);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
+	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
+}
+
+START_TEST(new_syn_on_a_resting_flow_replaces_it_in_that_packet)
+{
+	setup();
+	struct talk t = talk_new(&f, 15), next;
+
+	talk_connect(&t, 10);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	talk_mirror(&t, SEG_ACK, 0);
+	next = t;
+	next.client_seq += 100000;
+	ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+	ck_assert(next.source_port != t.source_port || next.source != t.source ||
+		  next.mirror != t.mirror);
+	ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	/* What the old mirror still sends is not the new connection's. */
+	ck_assert_int_eq(
+		talk_mirror(&t, SEG_ACK | SEG_FIN, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	/* The old 4-tuple goes on resting; then it is gone, the new flow is not. */
+	ck_assert_uint_eq(f.flows.worker->n_flows, 2);
+	for (unsigned i = 0; i < 62; i++) {
+		fixture_pass(&f, 1000 * 1000);
+		ck_assert(talk_client(&next, SEG_ACK, 1).is_sent);
+		ck_assert(talk_mirror(&next, SEG_ACK, 1).is_sent);
+	}
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	ck_assert_int_eq(state_of(&next), FLOW_ESTABLISHED);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(new_syn_on_a_closing_flow_ends_and_replaces_it)
+{
+	setup();
+	struct talk t = talk_new(&f, 16), next;
+
+	talk_connect(&t, 10);
+	talk_client(&t, SEG_ACK, 10);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 10);
+	next = t;
+	next.client_seq += 100000;
+	ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), 1);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 2);
+	/* The mirror closed first: its side rests a minute. */
+	fixture_pass(&f, 50 * 1000 * 1000ull);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
+	fixture_pass(&f, 12 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(syn_of_another_number_on_a_half_open_flow_replaces_it)
+{
+	for (int acked = 0; acked < 2; acked++) {
+		setup();
+		struct talk t = talk_new(&f, 17), next;
+
+		talk_client(&t, SEG_SYN, 0);
+		if (acked)
+			talk_mirror(&t, SEG_SYN | SEG_ACK, 0);
+		next = t;
+		next.client_seq += 5000;
+		ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
+		ck_assert_uint_eq(f.flows.worker->n_half_open, 1);
+		ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+		ck_assert_int_eq(
+			talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+		ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
+		ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
+		ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+		fixture_pass(&f, 62 * 1000 * 1000ull);
+		check_all_over();
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+START_TEST(syn_on_an_established_flow_is_the_mirrors_to_judge)
+{
+	setup();
+	struct talk t = talk_new(&f, 18), stray;
+
+	talk_connect(&t, 10);
+	stray = t;
+	stray.client_seq += 999999;
+	ck_assert(talk_client(&stray, SEG_SYN, 0).is_sent);
+	ck_assert_uint_eq(stray.source_port, t.source_port);
+	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(acknowledgement_of_a_forged_client_does_not_establish)
+{
+	setup();
+	struct talk t = talk_new(&f, 19), forged;
+
+	talk_client(&t, SEG_SYN, 0);
+	/* Before any SYN-ACK, and after one, of a number it cannot know. */
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	talk_mirror(&t, SEG_SYN | SEG_ACK, 0);
+	forged = t;
+	forged.mirror_seq += 1;
+	ck_assert_int_eq(talk_client(&forged, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	fixture_pass(&f, 10 * 1000 * 1000ull);
+	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	fixture_pass(&f, 5 * 1000);
+	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+	fixture_pass(&f, 2 * 1000 * 1000);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(idle_flow_expires_and_a_busy_one_does_not)
+{
+	setup();
+	struct talk idle = talk_new(&f, 20), busy = talk_new(&f, 21);
+
+	talk_connect(&idle, 10);
+	talk_connect(&busy, 10);
+	for (unsigned i = 0; i < 61; i++) {
+		fixture_pass(&f, 1000 * 1000);
+		ck_assert(talk_mirror(&busy, SEG_ACK, 0).is_sent);
+	}
+	ck_assert_ptr_null(talk_flow(&idle));
+	ck_assert_int_eq(talk_client(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	ck_assert_int_eq(talk_mirror(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	ck_assert_int_eq(state_of(&busy), FLOW_ESTABLISHED);
+	fixture_pass(&f, 62 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(expired_flow_is_not_used_even_before_the_sweep)
+{
+	setup();
+	struct talk t = talk_new(&f, 22);
+
+	talk_connect(&t, 10);
+	f.now_us += 61 * 1000 * 1000ull;
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_NO_FLOW);
+	check_all_over();
+	/* A SYN then begins anew. */
+	ck_assert(talk_connect(&t, 10));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(expiry_is_written_at_most_once_a_second)
+{
+	setup();
+	struct talk t = talk_new(&f, 23);
+
+	talk_connect(&t, 10);
+	const struct flow *flow = talk_flow(&t);
+	uint16_t sequence = flow->sequence;
+
+	for (unsigned i = 0; i < 99; i++) {
+		f.now_us += 10 * 1000;
+		talk_client(&t, SEG_ACK, 0);
+		talk_mirror(&t, SEG_ACK, 0);
+	}
+	ck_assert_uint_eq(flow->sequence, sequence);
+	f.now_us += 20 * 1000;
+	talk_client(&t, SEG_ACK, 0);
+	ck_assert_uint_eq(flow->sequence, (uint16_t)(sequence + 2));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(half_open_flows_cannot_push_out_established_ones)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 200, .max_half_open = 50});
+	struct talk old[100];
+
+	for (unsigned i = 0; i < 100; i++) {
+		old[i] = talk_new(&f, 1000 + i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	for (unsigned i = 0; i < 5000; i++) {
+		struct talk flood = talk_new(&f, 5000 + i);
+		struct fixture_result r = talk_client(&flood, SEG_SYN, 0);
+
+		ck_assert_int_eq(r.is_sent, i < 50);
+		if (!r.is_sent)
+			ck_assert_int_eq(r.reason, KARMALB_COUNTER_DROP_HALF_OPEN_FULL);
+		/* Half of them get a SYN-ACK, which does not free the budget. */
+		if (r.is_sent && i % 2 == 0)
+			ck_assert(talk_mirror(&flood, SEG_SYN | SEG_ACK, 0).is_sent);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		ck_assert(talk_client(&old[i], SEG_ACK, 10).is_sent);
+		ck_assert(talk_mirror(&old[i], SEG_ACK, 10).is_sent);
+	}
+	fixture_pass(&f, 20 * 1000 * 1000ull);
+	struct talk late = talk_new(&f, 1);
+
+	ck_assert(talk_connect(&late, 10));
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(full_table_refuses_the_new_and_keeps_the_old)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 64, .max_half_open = 64});
+	struct talk old[64];
+
+	for (unsigned i = 0; i < 64; i++) {
+		old[i] = talk_new(&f, i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	struct talk late = talk_new(&f, 100), again;
+
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	/* Not even a replacement: what there is stays as it is. */
+	talk_client(&old[0], SEG_ACK | SEG_FIN, 0);
+	again = old[0];
+	again.client_seq += 100000;
+	ck_assert_int_eq(
+		talk_client(&again, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	ck_assert(talk_mirror(&old[0], SEG_ACK, 100).is_sent);
+	for (unsigned i = 1; i < 64; i++)
+		ck_assert(talk_client(&old[i], SEG_ACK, 1).is_sent);
+	fixture_pass(&f, 65 * 1000 * 1000ull);
+	check_all_over();
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(port_rests_until_its_time_is_over)
+{
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 1,
+				 .n_sources = 1,
+				 .n_workers = 64,
+				 .max_flows = 200000,
+				 .max_half_open = 6400});
+	unsigned slice = f.flows.n_ports;
+
+	/* Every port of the slice used once, the mirror closing first. */
+	for (unsigned i = 0; i < slice; i++) {
+		struct talk t = talk_new(&f, i);
+
+		ck_assert(talk_connect(&t, 1));
+		talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+		talk_client(&t, SEG_ACK | SEG_FIN, 0);
+		talk_mirror(&t, SEG_ACK, 0);
+	}
+	struct talk late = talk_new(&f, slice);
+	struct talk retry = late;
+
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_NO_SOURCE_PORT);
+	fixture_pass(&f, 59 * 1000 * 1000ull);
+	late = retry;
+	ck_assert_int_eq(
+		talk_client(&late, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_NO_SOURCE_PORT);
+	fixture_pass(&f, 3 * 1000 * 1000ull);
+	ck_assert(talk_connect(&retry, 1));
+	fixture_fini(&f);
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *tests[] = {new_syn_on_a_resting_flow_replaces_it_in_that_packet, new_syn_on_a_closing_flow_ends_and_replaces_it, syn_of_another_number_on_a_half_open_flow_replaces_it, syn_on_an_established_flow_is_the_mirrors_to_judge, acknowledgement_of_a_forged_client_does_not_establish, idle_flow_expires_and_a_busy_one_does_not, expired_flow_is_not_used_even_before_the_sweep, expiry_is_written_at_most_once_a_second, half_open_flows_cannot_push_out_established_ones, full_table_refuses_the_new_and_keeps_the_old, port_rests_until_its_time_is_over, NULL};
+
+	return suite_run("tcp_limits", tests);
+}
