@@ -16,7 +16,7 @@ static const struct render_command rows[] = {
 	COMMANDS(X)
 #undef X
 };
-#define N_MIRROR_WORDS (CONFIG_MIRROR_MAINTENANCE + 1)
+#define N_MIRROR_WORDS (SETTINGS_MIRROR_MAINTENANCE + 1)
 #define N_ROWS         (sizeof(rows) / sizeof(rows[0]))
 
 /* Words being collected for the statements chosen. */
@@ -172,7 +172,7 @@ collect(struct words *words, const struct status *status)
 	for (unsigned i = 0; is_argument(words, "service") && i < status->n_services; i++)
 		add(words, "service", status->services[i].name, "");
 	for (unsigned i = 0; is_argument(words, "state") && i < N_MIRROR_WORDS; i++)
-		add(words, "state", config_mirror_state_name(i), "");
+		add(words, "state", settings_mirror_state_name(i), "");
 	if (is_argument(words, "setting"))
 		collect_settings(words);
 	for (const struct strategy *s = strategies;

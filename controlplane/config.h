@@ -73,18 +73,11 @@ struct config_controlplane {
 	char metrics[KARMALB_NAME_MAX];       /* "127.0.0.1:9464"; empty: off */
 };
 
-/* What an operator wants of a mirror, whatever its health. */
-enum config_mirror_state {
-	CONFIG_MIRROR_ACTIVE,
-	CONFIG_MIRROR_DRAIN,       /* no new connections; those there are go on */
-	CONFIG_MIRROR_MAINTENANCE, /* likewise, and it is neither pinged nor judged */
-};
-
 struct config_mirror {
 	char name[KARMALB_NAME_MAX]; /* unique in its service */
 	struct karmalb_address address;
 	uint64_t weight; /* 1 .. 1000 */
-	unsigned state;  /* enum config_mirror_state */
+	unsigned state;  /* enum settings_mirror_state */
 	uint16_t port;   /* host order; 0: the port of each listen */
 };
 
@@ -130,10 +123,6 @@ config_parse(const char *name, const char *text, size_t size, struct config_erro
 /* Frees everything that the value holds.  Takes NULL. */
 void
 config_free(const struct config *config);
-
-/* "active", "drain", "maintenance". */
-const char *
-config_mirror_state_name(unsigned state);
 
 /* The endpoint of a mirror behind one of its service's listens: its own port, or the listen's. */
 struct karmalb_endpoint

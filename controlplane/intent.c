@@ -268,7 +268,7 @@ on_drained(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (mirror != NULL &&
 		config_edit_find_mirror(config_edit_find(config, service, &err), mirror, &err)
-				->state == CONFIG_MIRROR_DRAIN) {
+				->state == SETTINGS_MIRROR_DRAIN) {
 		wanted = config_copy(config);
 		if (wanted == NULL ||
 			config_edit_mirror(wanted, service, mirror, &value, &err) < 0 ||

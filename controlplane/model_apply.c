@@ -187,11 +187,11 @@ set_mirrors(struct model_service *s, const struct config_service *conf, uint64_t
 		weights += conf->mirrors[i].weight;
 	for (unsigned i = 0; i < s->n_mirrors; i++) {
 		struct model_mirror *m = &s->mirrors[i];
-		bool was_away = m->conf.state == CONFIG_MIRROR_MAINTENANCE;
+		bool was_away = m->conf.state == SETTINGS_MIRROR_MAINTENANCE;
 
 		m->conf = conf->mirrors[i];
 		m->configured = (double)m->conf.weight / (double)weights;
-		if (was_away && m->conf.state != CONFIG_MIRROR_MAINTENANCE) {
+		if (was_away && m->conf.state != SETTINGS_MIRROR_MAINTENANCE) {
 			memset(&m->ping, 0, sizeof(m->ping));
 			model_try_mirror(m, "back from maintenance", now_us);
 		}

@@ -8,10 +8,10 @@
 
 struct err;
 
-#define OPTIONS_RUN_DIR_DEFAULT "/run/karmalb"
+#define OPTIONS_RUN_DIR_DEFAULT   "/run/karmalb"
 #define OPTIONS_STATE_DIR_DEFAULT "/var/lib/karmalb"
 #define OPTIONS_STATE_DIR_MAX     1000
-#define OPTIONS_RUN_DIR_MAX     79 /* leaves room for a file name in the 108 bytes of sun_path */
+#define OPTIONS_RUN_DIR_MAX       79 /* leaves room for a file name in the 108 bytes of sun_path */
 
 enum options_action {
 	OPTIONS_RUN,

@@ -121,9 +121,9 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 static void
 say_state(const char *service, const struct config_mirror *m, FILE *out)
 {
-	if (m->state != CONFIG_MIRROR_ACTIVE)
+	if (m->state != SETTINGS_MIRROR_ACTIVE)
 		fprintf(out, "SET MIRROR %s.%s STATE = %s;\n", service, m->name,
-			config_mirror_state_name(m->state));
+			settings_mirror_state_name(m->state));
 }
 
 static void

@@ -63,6 +63,17 @@ enum reply_check {
 	REPLY_CHECK_MYSQL,
 };
 
+/* What an operator wants of a mirror; the choices of its setting 'state'. */
+enum settings_mirror_state {
+	SETTINGS_MIRROR_ACTIVE,
+	SETTINGS_MIRROR_DRAIN,       /* no new connections; those there are go on */
+	SETTINGS_MIRROR_MAINTENANCE, /* likewise, and it is neither pinged nor judged */
+};
+
+/* "active", "drain", "maintenance". */
+const char *
+settings_mirror_state_name(unsigned state);
+
 /* What each service has, and 'defaults' sets for all of them.  No pointers: copy it freely. */
 struct service_settings {
 	unsigned ha_strategy;              /* for strategy_at() */

@@ -18,7 +18,7 @@ static const char *const reply_check_choices[] = {
 static const char *const ping_choices[] = {"none", "tcp", NULL};
 
 const char *
-config_mirror_state_name(unsigned state)
+settings_mirror_state_name(unsigned state)
 {
 	return mirror_state_choices[state];
 }

@@ -49,7 +49,7 @@ shares_judge(struct model_service *service, uint64_t now_us)
 		enum mirror_state before = m->health.state;
 		struct health_evidence e;
 
-		if (m->conf.state == CONFIG_MIRROR_MAINTENANCE)
+		if (m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 			continue;
 		observe_evidence(service, m, &e);
 		if (!health_update(&m->health, &e, &rule, now_us))
@@ -94,7 +94,7 @@ shares_spread(struct model_service *service)
 		const struct model_mirror *m = &service->mirrors[i];
 		struct health_evidence e;
 
-		if (m->conf.state != CONFIG_MIRROR_ACTIVE)
+		if (m->conf.state != SETTINGS_MIRROR_ACTIVE)
 			continue;
 		observe_evidence(service, m, &e);
 		mirrors[view.n_mirrors++] = (struct strategy_mirror){
@@ -107,7 +107,7 @@ shares_spread(struct model_service *service)
 	strategy_at(service->settings.ha_strategy)->shares(&view, shares);
 	for (unsigned i = 0, n = 0; i < service->n_mirrors; i++) {
 		struct model_mirror *m = &service->mirrors[i];
-		double share = m->conf.state == CONFIG_MIRROR_ACTIVE ? shares[n++] : 0;
+		double share = m->conf.state == SETTINGS_MIRROR_ACTIVE ? shares[n++] : 0;
 
 		is_changed |= m->share != share;
 		m->share = share;
@@ -138,7 +138,7 @@ shares_wake_us(const struct model_service *service, const struct model_dataplane
 		struct health_evidence e;
 		uint64_t at_us;
 
-		if (m->health.state != MIRROR_DEAD || m->conf.state == CONFIG_MIRROR_MAINTENANCE)
+		if (m->health.state != MIRROR_DEAD || m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 			continue;
 		observe_evidence(service, m, &e);
 		at_us = health_wake_us(&m->health, &e, &rule);
@@ -230,7 +230,8 @@ weigh_mirror(const struct model_service *s, const struct model_mirror *m, uint64
 	const struct karma_block *b = karma_block(&m->karma, block);
 	struct weight_mirror w = {
 		.configured = m->configured,
-		.is_in_pool = m->health.state == MIRROR_UP && m->conf.state == CONFIG_MIRROR_ACTIVE,
+		.is_in_pool =
+			m->health.state == MIRROR_UP && m->conf.state == SETTINGS_MIRROR_ACTIVE,
 		.x = m->x,
 		.n_answers = b != NULL ? b->counts.query.count : 0,
 		.answers_us = b != NULL ? b->counts.query.sum_us : 0,

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-
 const unsigned status_report_periods[STATUS_REPORTS] = {1, 5, 15};
 
 uint64_t
@@ -18,8 +16,9 @@ status_histogram_edge_us(unsigned bucket)
 const char *
 status_mirror_state(const struct status_mirror *mirror)
 {
-	return mirror->wanted == CONFIG_MIRROR_ACTIVE ? mirror_state_name(mirror->state)
-						      : config_mirror_state_name(mirror->wanted);
+	return mirror->wanted == SETTINGS_MIRROR_ACTIVE
+		       ? mirror_state_name(mirror->state)
+		       : settings_mirror_state_name(mirror->wanted);
 }
 
 void

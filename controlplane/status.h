@@ -59,7 +59,7 @@ struct status_mirror {
 	struct karmalb_endpoint address; /* behind the service's first listen */
 	enum mirror_state state;         /* mirror_state_name() */
 	uint64_t state_since_us;
-	unsigned wanted; /* enum config_mirror_state: what an operator wants of it */
+	unsigned wanted; /* enum settings_mirror_state: what an operator wants of it */
 	double share;    /* announced to the data plane */
 	double configured_share;
 	double connections_per_s;

@@ -54,9 +54,9 @@ why_share(const struct model_service *service, const struct model_mirror *mirror
 	const struct health *h = &mirror->health;
 	const struct strategy *strategy = strategy_at(service->settings.ha_strategy);
 
-	if (mirror->conf.state == CONFIG_MIRROR_DRAIN)
+	if (mirror->conf.state == SETTINGS_MIRROR_DRAIN)
 		snprintf(text, size, "drained by an operator: no new connections");
-	else if (mirror->conf.state == CONFIG_MIRROR_MAINTENANCE)
+	else if (mirror->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 		snprintf(text, size, "in maintenance: no new connections, no pings");
 	else if (!strategy->uses_health && h->state == MIRROR_UP)
 		snprintf(text, size, "by configured weight");

@@ -71,8 +71,8 @@ START_TEST(a_refusal_is_passed_on)
 	pending_await(ask(&alice, 0), 7);
 	apply(7, -22, "mirror web/m1 is one of our sources", 100);
 	ck_assert_int_eq(told.result, BALANCE_REFUSED);
-	ck_assert_str_eq(
-		told.sentence, "turned down by the data plane, all is as before: mirror web/m1 is one of our sources");
+	ck_assert_str_eq(told.sentence,
+		"turned down by the data plane, all is as before: mirror web/m1 is one of our sources");
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stories of connections that are replaced, run out of time, or meet a limit; clock moved by hand. */
+/* Stories of connections that are replaced, run out of time, or meet a limit; clock moved by hand.
+ */
 #include <string.h>
 
 #include "suite.h"
@@ -334,7 +335,17 @@ END_TEST
 int
 main(void)
 {
-	const TTest *tests[] = {new_syn_on_a_resting_flow_replaces_it_in_that_packet, new_syn_on_a_closing_flow_ends_and_replaces_it, syn_of_another_number_on_a_half_open_flow_replaces_it, syn_on_an_established_flow_is_the_mirrors_to_judge, acknowledgement_of_a_forged_client_does_not_establish, idle_flow_expires_and_a_busy_one_does_not, expired_flow_is_not_used_even_before_the_sweep, expiry_is_written_at_most_once_a_second, half_open_flows_cannot_push_out_established_ones, full_table_refuses_the_new_and_keeps_the_old, port_rests_until_its_time_is_over, NULL};
+	const TTest *tests[] = {new_syn_on_a_resting_flow_replaces_it_in_that_packet,
+		new_syn_on_a_closing_flow_ends_and_replaces_it,
+		syn_of_another_number_on_a_half_open_flow_replaces_it,
+		syn_on_an_established_flow_is_the_mirrors_to_judge,
+		acknowledgement_of_a_forged_client_does_not_establish,
+		idle_flow_expires_and_a_busy_one_does_not,
+		expired_flow_is_not_used_even_before_the_sweep,
+		expiry_is_written_at_most_once_a_second,
+		half_open_flows_cannot_push_out_established_ones,
+		full_table_refuses_the_new_and_keeps_the_old, port_rests_until_its_time_is_over,
+		NULL};
 
 	return suite_run("tcp_limits", tests);
 }

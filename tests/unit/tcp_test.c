@@ -368,7 +368,16 @@ END_TEST
 int
 main(void)
 {
-	const TTest *tests[] = {handshake_establishes_and_times_the_connect, packets_and_bytes_are_counted_per_direction, client_closing_first_rests_a_second, mirror_closing_first_rests_a_minute, simultaneous_close_rests_a_minute, last_packets_of_a_close_still_pass, reset_ends_a_flow_from_either_side, reset_out_of_window_passes_but_changes_nothing, repeated_syn_stays_on_its_flow_and_gives_no_connect_time, connect_timeout_is_counted_once_and_the_next_syn_goes_on, connect_timeout_is_noticed_even_before_the_tick, refused_connect_is_a_failure_and_reaches_the_client, forged_refusal_is_no_failure, challenge_acknowledgement_does_not_end_the_connect, NULL};
+	const TTest *tests[] = {handshake_establishes_and_times_the_connect,
+		packets_and_bytes_are_counted_per_direction, client_closing_first_rests_a_second,
+		mirror_closing_first_rests_a_minute, simultaneous_close_rests_a_minute,
+		last_packets_of_a_close_still_pass, reset_ends_a_flow_from_either_side,
+		reset_out_of_window_passes_but_changes_nothing,
+		repeated_syn_stays_on_its_flow_and_gives_no_connect_time,
+		connect_timeout_is_counted_once_and_the_next_syn_goes_on,
+		connect_timeout_is_noticed_even_before_the_tick,
+		refused_connect_is_a_failure_and_reaches_the_client, forged_refusal_is_no_failure,
+		challenge_acknowledgement_does_not_end_the_connect, NULL};
 
 	return suite_run("tcp", tests);
 }
