@@ -17,6 +17,7 @@
 #define FIXTURE_SOURCE      0x0a020001u
 #define FIXTURE_CLIENT      0xc0a80001u
 #define FIXTURE_START_US    (UINT64_C(5000000) * 1000) /* beyond what 32 bits of us hold */
+#define FIXTURE_HEADROOM    8                          /* before a frame, see pipeline.h */
 #define FIXTURE_SEEN_MAX    4096
 
 struct fixture_conf {
@@ -60,7 +61,11 @@ fixture_shares(struct fixture *f, const double *shares, unsigned n);
 struct fixture_result
 fixture_send(struct fixture *f, uint8_t port_in, const struct segment *segment);
 struct fixture_result
-fixture_send_frame(struct fixture *f, uint8_t port_in, uint8_t *bytes, unsigned size);
+fixture_send_frame(struct fixture *f, uint8_t port_in, const uint8_t *bytes, unsigned size);
+
+/* The same for bytes of any kind, whose checksums may be wrong: 'out' is not filled. */
+struct fixture_result
+fixture_send_bytes(struct fixture *f, uint8_t port_in, const uint8_t *bytes, unsigned size);
 
 /* Lets time pass in steps of 1 ms, with a tick at each. */
 void

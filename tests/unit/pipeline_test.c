@@ -115,7 +115,7 @@ check_books(void)
 START_TEST(every_packet_has_one_verdict_and_every_drop_one_reason)
 {
 	uint64_t random = suite_seed();
-	static uint8_t bytes[PIPELINE_BURST_MAX][FRAME_MAX];
+	static uint8_t bytes[PIPELINE_BURST_MAX][FIXTURE_HEADROOM + FRAME_MAX];
 	struct pipeline_packet packets[PIPELINE_BURST_MAX];
 
 	fixture_init(&f, &(struct fixture_conf){.max_flows = 40, .max_half_open = 10});
@@ -124,9 +124,9 @@ START_TEST(every_packet_has_one_verdict_and_every_drop_one_reason)
 		unsigned n = (unsigned)(suite_random(&random) % (PIPELINE_BURST_MAX + 1));
 
 		for (unsigned i = 0; i < n; i++) {
-			packets[i].data = bytes[i];
-			packets[i].size =
-				(uint16_t)random_frame(bytes[i], &random, &packets[i].port_in);
+			packets[i].data = bytes[i] + FIXTURE_HEADROOM;
+			packets[i].size = (uint16_t)random_frame(
+				packets[i].data, &random, &packets[i].port_in);
 			packets[i].is_l4_bad = suite_random(&random) % 64 == 0;
 		}
 		run_burst(packets, n);
@@ -151,18 +151,20 @@ END_TEST
 START_TEST(random_bytes_are_dropped_by_name)
 {
 	uint64_t random = suite_seed();
-	static uint8_t bytes[PIPELINE_BURST_MAX][256];
+	static uint8_t bytes[PIPELINE_BURST_MAX][FIXTURE_HEADROOM + 256];
 	struct pipeline_packet packets[PIPELINE_BURST_MAX];
 
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
 	for (unsigned round = 0; round < 5000; round++) {
 		for (unsigned i = 0; i < PIPELINE_BURST_MAX; i++) {
+			uint8_t *data = bytes[i] + FIXTURE_HEADROOM;
+
 			packets[i] = (struct pipeline_packet){
-				.data = bytes[i], .size = (uint16_t)(suite_random(&random) % 256)};
+				.data = data, .size = (uint16_t)(suite_random(&random) % 256)};
 			for (unsigned k = 0; k < packets[i].size; k++)
-				bytes[i][k] = (uint8_t)suite_random(&random);
+				data[k] = (uint8_t)suite_random(&random);
 			if (packets[i].size > 14 && round % 2 == 0)
-				memcpy(&bytes[i][12], "\x08\x00\x45", 3);
+				memcpy(&data[12], "\x08\x00\x45", 3);
 		}
 		run_burst(packets, PIPELINE_BURST_MAX);
 	}
