@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fake_dataplane.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -272,6 +273,8 @@ struct intent *
 fake_next_intent(struct fake *f, unsigned limit_ms)
 {
 	uint64_t end_us = karmalb_now_us() + limit_ms * KARMALB_MILLISECOND;
+	/* As the configuration has it. */
+	struct karmalb_address source = karmalb_address_from_v4(htonl(0x0aff0001));
 	struct intent *intent = NULL;
 	struct err err = {{0}};
 
@@ -288,7 +291,7 @@ fake_next_intent(struct fake *f, unsigned limit_ms)
 	}
 	f->epoch = intent->epoch;
 	ck_assert_msg(
-		f->is_on_loopback || intent_check(intent, NULL, 0, &err) == 0, "%s", err.text);
+		f->is_on_loopback || intent_check(intent, &source, 1, &err) == 0, "%s", err.text);
 	return intent;
 }
 

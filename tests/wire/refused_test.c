@@ -272,12 +272,11 @@ START_TEST(whole_that_cannot_be_is_not_applied)
 	m.mirror = 0;
 	expect_not_applied(s, m, "one of our source addresses");
 	m = peer_mirror(0, 1);
-	s.listen.protocol = m.address.protocol = 17;
-	expect_not_applied(s, m, "only TCP");
-	s = peer_service(1);
+	m.address.address.bytes[0] = 0x20;
+	expect_not_applied(s, m, "IPv4 in front of IPv6");
 	m = peer_mirror(0, 1);
 	s.listen.address.bytes[0] = 0x20;
-	expect_not_applied(s, m, "only IPv4");
+	expect_not_applied(s, m, "no source address of its version");
 }
 END_TEST
 
