@@ -193,6 +193,9 @@ on_applied(struct balance *b, const void *message)
 {
 	const struct karmalb_applied *m = message;
 
+	/* Gave way to a newer epoch, whose answer will decide. */
+	if (m->error == -ECANCELED)
+		return;
 	observe_applied(b->model, m);
 	if (m->error != 0)
 		log_error("data plane did not take epoch %u: %s", m->epoch,

@@ -319,7 +319,6 @@ publish_rising(struct apply *a, uint64_t now_us)
 		give_up_rising(a, rc, &err);
 		return;
 	}
-	a->is_serve_due = false;
 	roster_refresh(&a->roster, now_us);
 	t = roster_build(&a->roster, a->rising, &err);
 	if (t == NULL) {
@@ -332,6 +331,7 @@ publish_rising(struct apply *a, uint64_t now_us)
 		return;
 	}
 	instance_wake_workers(a->instance);
+	a->is_serve_due = false; /* not before: giving up must take the steering back */
 	a->is_rebuild_due = false;
 	a->state = APPLY_PUBLISHED;
 }

@@ -4,6 +4,7 @@
  * when.  Real time.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,6 +291,29 @@ START_TEST(a_change_is_answered_when_every_worker_has_it)
 }
 END_TEST
 
+START_TEST(an_epoch_that_gave_way_to_a_newer_one_was_not_turned_down)
+{
+	struct karmalb_applied gave_way = {.error = -ECANCELED, .sentence = "gave way"};
+	struct pollfd waiting = {.events = POLLIN};
+	struct intent *intent;
+	const char *answer;
+
+	fake_welcome(&web.fake, WEB_INSTANCE, 41, 4, -1);
+	web_send_pairs(web_w1);
+	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
+	waiting.fd = ask("SET SERVICE web ha_strategy = 'random'");
+	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
+	gave_way.epoch = intent->epoch;
+	fake_send(&web.fake, KARMALB_MESSAGE_APPLIED, &gave_way);
+	ck_assert_int_eq(poll(&waiting, 1, 200), 0);
+	web_apply_and_free(intent);
+	answer = read_answer(waiting.fd);
+	ck_assert_msg(strstr(answer, "200 OK") != NULL && strstr(answer, "in force after") != NULL,
+		"%s", answer);
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, "turned"), 0);
+}
+END_TEST
+
 START_TEST(a_change_of_our_own_affairs_is_in_force_at_once)
 {
 	const char *answer;
@@ -411,6 +435,7 @@ main(void)
 	tcase_add_test(tc, a_dead_mirror_is_out_within_50_ms_of_its_fourth_failure);
 	tcase_add_test(tc, with_pings_off_a_trial_follows_one_quiet_period);
 	tcase_add_test(tc, a_change_is_answered_when_every_worker_has_it);
+	tcase_add_test(tc, an_epoch_that_gave_way_to_a_newer_one_was_not_turned_down);
 	tcase_add_test(tc, a_change_of_our_own_affairs_is_in_force_at_once);
 	tcase_add_test(tc, without_a_data_plane_a_change_waits_for_it);
 	tcase_add_test(tc, a_change_that_nobody_confirms_is_said_to_be_so);
