@@ -48,9 +48,10 @@ dataplane_start() {
 	}
 }
 
-# Its socket is there and somebody listens: a killed one leaves the file behind.
+# It listens before it has its ports, and a killed one leaves its socket's file: its log tells.
 dataplane_is_there() {
-	is_running dataplane && in_ns lb ss -Hlx | grep -F " $WORLD_DIR/dataplane.sock " >/dev/null
+	is_running dataplane &&
+		grep -E ' starts$|ready: ' "$WORLD_DIR/log/dataplane" | tail -n 1 | grep -q 'ready: '
 }
 
 controlplane_start() {

@@ -175,7 +175,7 @@ capture() {
 end_capture() {
 	kill -INT "$(pid_of "$1")"
 	wait_for 5 "tcpdump to end" is_not_running "$1"
-	tcpdump -n -r "$WORLD_DIR/$1.pcap" 2>/dev/null
+	tcpdump -n -r "$WORLD_DIR/$1.pcap" 2>/dev/null || echo "the capture $1 cannot be read"
 }
 
 is_not_running() {

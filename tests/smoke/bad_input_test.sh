@@ -54,7 +54,11 @@ for payload in (b"", b"\0" * 100, os.urandom(4096), b"GET / HTTP/1.1\r\n\r\n", b
         b"POST /cli HTTP/1.1\r\nContent-Length: 4000000000\r\n\r\nx",
         b"POST /cli HTTP/1.1\r\nContent-Length: 5\r\n\r\nSHOW\xff",
         b"POST /nowhere HTTP/1.1\r\nContent-Length: 4\r\n\r\nHELP"):
-    print(payload[:30], "->", talk(payload)[:60])
+    answer = talk(payload)
+    print(payload[:30], "->", answer[:60])
+    if b" HTTP/1.1\r\n" in payload:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 4") and body.strip(), answer
 END
 expect_equal "in force after junk on control.sock" "$(in_force)" "$before"
 

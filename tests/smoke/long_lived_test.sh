@@ -25,7 +25,7 @@ wait_for 30 "the download to end" is_not_running download || fail "the download 
 last=$(ask_json 'SHOW SERVICES' 'r[0]["reweighted_at"] or 0')
 step "$(ask_json 'SHOW MIRRORS' '[round(100 * m["share"], 2) for m in r]') % after it"
 expect_between "seconds of re-weighting meanwhile" \
-	"$(awk -v a="$first" -v b="$last" 'BEGIN { print b - a }')" 5 30
+	"$(awk -v a="$first" -v b="$last" 'BEGIN { print b - a }')" 3 30
 grep -q "$(sha256sum <"$WORLD_DIR/got")" "$WORLD_DIR/sums" || fail "the download is not what the mirrors have"
 
 load_stop

@@ -29,7 +29,15 @@ send() {
 	END
 }
 
-# drops_by REASON NUMBER PACKET: all of them are counted under that name and nothing else rises.
+all_drops() {
+	ask_json 'SHOW DROPS' "sum(d['total'] for d in r if d['counter'].startswith('drop_'))"
+}
+
+all_drops_are_at_least() {
+	[ "$(all_drops)" -ge "$1" ]
+}
+
+# drops_by REASON NUMBER PACKET: all of them are counted under that name.
 drops_by() {
 	local reason=$1 number=$2 packet=$3 before
 	before=$(drops "$reason")
@@ -49,11 +57,13 @@ drops_by drop_ttl 20 'ether/IP(dst=vip, src="10.99.0.2", ttl=1)/tcp'
 drops_by drop_no_flow 20 'ether/IP(dst=vip, src="10.99.0.2")/TCP(sport=3000 + i, dport=80, flags="A")'
 drops_by drop_no_flow 20 'ether/IP(dst="10.99.0.241", src="10.99.0.2")/TCP(sport=3000 + i, dport=4000, flags="A")'
 
-step "2000 packets to the VIP with random bytes from the IP header on"
-send 2000 'ether/Raw(bytes(rng.choices(range(256), k=rng.randint(1, 200))))'
-send 1000 'ether/IP(bytes(IP(dst=vip, src="10.99.0.2", proto=6))[:20] + bytes(rng.choices(range(256), k=rng.randint(0, 60))))'
-send 1000 'ether/IP(dst=vip, src="10.99.0.2", proto=6)/Raw(bytes(rng.choices(range(256), k=rng.randint(0, 60))))'
-sleep 1
+step "3000 packets of random bytes: frames, TCP to the service's port, TCP to a source address"
+send 1000 'ether/Raw(bytes(rng.choices(range(256), k=rng.randint(1, 200))))'
+send 1000 'ether/IP(dst=vip, src="10.99.0.2", proto=6)/Raw(bytes([9, i % 256, 0, 80]) + rng.randbytes(rng.randint(16, 60)))'
+before=$(all_drops)
+send 1000 'ether/IP(dst="10.99.0.241", src="10.99.0.2", proto=6)/Raw(rng.randbytes(rng.randint(20, 60)))'
+wait_for 5 "1000 drops" all_drops_are_at_least $((before + 1000)) ||
+	fail "drops rose by $(($(all_drops) - before)), not 1000"
 
 is_running dataplane || fail "the data plane died of it"
 fetch >/dev/null || fail "no traffic any more"
