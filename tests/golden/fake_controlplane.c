@@ -183,13 +183,13 @@ main(int argc, char **argv)
 		strcpy(fake_status()->dataplane.sentence, "connection refused");
 	}
 	control = control_socket_open(base, &options, &err);
-	if (control == NULL) {
+	if (control != NULL) {
+		puts("ready");
+		fflush(stdout);
+		event_base_dispatch(base);
+	} else {
 		fprintf(stderr, "%s\n", err.sentence);
-		return EXIT_FAILURE;
 	}
-	puts("ready");
-	fflush(stdout);
-	event_base_dispatch(base);
 	intent_stop(intent);
 	commands_free(commands);
 	intent_free(intent);
@@ -197,5 +197,5 @@ main(int argc, char **argv)
 	control_socket_close(control);
 	event_free(term);
 	event_base_free(base);
-	return EXIT_SUCCESS;
+	return control != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
 }
