@@ -197,12 +197,13 @@ on_applied(struct balance *b, const void *message)
 	if (m->error == -ECANCELED)
 		return;
 	observe_applied(b->model, m);
-	if (m->error != 0)
-		log_error("data plane did not take epoch %u: %s", m->epoch,
-			m->sentence[0] != '\0' ? m->sentence : strerror(-m->error));
-	if (m->error != 0)
-		history_add(HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch,
-			m->sentence[0] != '\0' ? m->sentence : strerror(-m->error));
+	if (m->error != 0) {
+		const char *why = m->sentence[0] != '\0' ? m->sentence : strerror(-m->error);
+
+		log_error("data plane did not take epoch %u: %s", m->epoch, why);
+		history_add(
+			HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch, why);
+	}
 	pending_applied(&b->pending, m);
 	settle_before(b, m);
 }

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "story.h"
 #include "suite.h"
-#include "talk.h"
 #include "tcp.h"
 
 static struct fixture f;
@@ -13,50 +13,6 @@ static void
 setup(void)
 {
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
-}
-
-static uint64_t
-counter(enum karmalb_worker_counter c)
-{
-	return f.pipeline.counters[c];
-}
-
-static int
-state_of(const struct talk *t)
-{
-	const struct flow *flow = talk_flow(t);
-
-	return flow != NULL ? flow->state : FLOW_FREE;
-}
-
-static uint64_t
-outcomes(enum karmalb_outcome outcome)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
-		sum += f.slots[i].outcomes[outcome];
-	return sum;
-}
-
-/* Every flow ended once, and nothing waits or is half-open. */
-static void
-check_all_over(void)
-{
-	uint64_t opened = 0, closed = 0;
-
-	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++) {
-		opened += f.slots[i].opened;
-		closed += f.slots[i].closed;
-		ck_assert_uint_eq(f.slots[i].opened, f.slots[i].closed);
-		ck_assert_uint_eq(f.slots[i].n_waiting, 0);
-		ck_assert_uint_eq(f.slots[i].waiting_since_us, 0);
-		ck_assert_uint_eq(flow_slot_uses(f.header, i), 0);
-	}
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), opened);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), closed);
-	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
-	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
 }
 
 START_TEST(new_syn_on_a_resting_flow_replaces_it_in_that_packet)
@@ -75,7 +31,7 @@ START_TEST(new_syn_on_a_resting_flow_replaces_it_in_that_packet)
 		  next.mirror != t.mirror);
 	ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
 	ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_REPLACED), 1);
 	/* What the old mirror still sends is not the new connection's. */
 	ck_assert_int_eq(
 		talk_mirror(&t, SEG_ACK | SEG_FIN, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
@@ -87,7 +43,7 @@ START_TEST(new_syn_on_a_resting_flow_replaces_it_in_that_packet)
 		ck_assert(talk_mirror(&next, SEG_ACK, 1).is_sent);
 	}
 	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
-	ck_assert_int_eq(state_of(&next), FLOW_ESTABLISHED);
+	ck_assert_int_eq(story_state(&next), FLOW_ESTABLISHED);
 	fixture_fini(&f);
 }
 END_TEST
@@ -103,13 +59,13 @@ START_TEST(new_syn_on_a_closing_flow_ends_and_replaces_it)
 	next = t;
 	next.client_seq += 100000;
 	ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), 1);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 2);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_CLOSED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 2);
 	/* The mirror closed first: its side rests a minute. */
 	fixture_pass(&f, 50 * 1000 * 1000ull);
 	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
 	fixture_pass(&f, 12 * 1000 * 1000ull);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -127,14 +83,14 @@ START_TEST(syn_of_another_number_on_a_half_open_flow_replaces_it)
 		next.client_seq += 5000;
 		ck_assert(talk_client(&next, SEG_SYN, 0).is_sent);
 		ck_assert_uint_eq(f.flows.worker->n_half_open, 1);
-		ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+		ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_REPLACED), 1);
 		ck_assert_int_eq(
 			talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
 		ck_assert(talk_mirror(&next, SEG_SYN | SEG_ACK, 0).is_sent);
 		ck_assert(talk_client(&next, SEG_ACK, 0).is_sent);
-		ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+		ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
 		fixture_pass(&f, 62 * 1000 * 1000ull);
-		check_all_over();
+		story_check_over(&f);
 		fixture_fini(&f);
 	}
 }
@@ -150,9 +106,9 @@ START_TEST(syn_on_an_established_flow_is_the_mirrors_to_judge)
 	stray.client_seq += 999999;
 	ck_assert(talk_client(&stray, SEG_SYN, 0).is_sent);
 	ck_assert_uint_eq(stray.source_port, t.source_port);
-	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
 	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 1);
 	fixture_fini(&f);
 }
 END_TEST
@@ -169,14 +125,14 @@ START_TEST(acknowledgement_of_a_forged_client_does_not_establish)
 	forged = t;
 	forged.mirror_seq += 1;
 	ck_assert_int_eq(talk_client(&forged, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_ACKED);
 	fixture_pass(&f, 10 * 1000 * 1000ull);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_ACKED);
 	fixture_pass(&f, 5 * 1000);
-	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
 	fixture_pass(&f, 2 * 1000 * 1000);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -195,9 +151,9 @@ START_TEST(idle_flow_expires_and_a_busy_one_does_not)
 	ck_assert_ptr_null(talk_flow(&idle));
 	ck_assert_int_eq(talk_client(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
 	ck_assert_int_eq(talk_mirror(&idle, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_FLOW);
-	ck_assert_int_eq(state_of(&busy), FLOW_ESTABLISHED);
+	ck_assert_int_eq(story_state(&busy), FLOW_ESTABLISHED);
 	fixture_pass(&f, 62 * 1000 * 1000ull);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -210,7 +166,7 @@ START_TEST(expired_flow_is_not_used_even_before_the_sweep)
 	talk_connect(&t, 10);
 	f.now_us += 61 * 1000 * 1000ull;
 	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_NO_FLOW);
-	check_all_over();
+	story_check_over(&f);
 	/* A SYN then begins anew. */
 	ck_assert(talk_connect(&t, 10));
 	fixture_fini(&f);
@@ -294,7 +250,7 @@ START_TEST(full_table_refuses_the_new_and_keeps_the_old)
 	for (unsigned i = 1; i < 64; i++)
 		ck_assert(talk_client(&old[i], SEG_ACK, 1).is_sent);
 	fixture_pass(&f, 65 * 1000 * 1000ull);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST

@@ -2,8 +2,8 @@
 /* Stories of connections, told packet by packet, with a clock moved by hand. */
 #include <string.h>
 
+#include "story.h"
 #include "suite.h"
-#include "talk.h"
 #include "tcp.h"
 
 static struct fixture f;
@@ -14,63 +14,19 @@ setup(void)
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
 }
 
-static uint64_t
-counter(enum karmalb_worker_counter c)
-{
-	return f.pipeline.counters[c];
-}
-
-static int
-state_of(const struct talk *t)
-{
-	const struct flow *flow = talk_flow(t);
-
-	return flow != NULL ? flow->state : FLOW_FREE;
-}
-
-static uint64_t
-outcomes(enum karmalb_outcome outcome)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
-		sum += f.slots[i].outcomes[outcome];
-	return sum;
-}
-
-/* Every flow ended once, and nothing waits or is half-open. */
-static void
-check_all_over(void)
-{
-	uint64_t opened = 0, closed = 0;
-
-	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++) {
-		opened += f.slots[i].opened;
-		closed += f.slots[i].closed;
-		ck_assert_uint_eq(f.slots[i].opened, f.slots[i].closed);
-		ck_assert_uint_eq(f.slots[i].n_waiting, 0);
-		ck_assert_uint_eq(f.slots[i].waiting_since_us, 0);
-		ck_assert_uint_eq(flow_slot_uses(f.header, i), 0);
-	}
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), opened);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_CLOSED), closed);
-	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
-	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
-}
-
 START_TEST(handshake_establishes_and_times_the_connect)
 {
 	setup();
 	struct talk t = talk_new(&f, 1);
 
 	ck_assert(talk_client(&t, SEG_SYN, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_SENT);
 	ck_assert_uint_eq(f.flows.worker->n_half_open, 1);
 	f.now_us += 1234;
 	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_ACKED);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_ACKED);
 	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
 	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
 	ck_assert_uint_eq(f.n_seen, 1);
 	ck_assert_uint_eq(f.seen[0].kind, SAMPLE_CONNECT);
@@ -99,8 +55,8 @@ START_TEST(packets_and_bytes_are_counted_per_direction)
 	ck_assert_uint_eq(s->to_mirror_bytes, 2 * 54 + 5 * 154);
 	ck_assert_uint_eq(s->to_client_packets, 1 + 5);
 	ck_assert_uint_eq(s->to_client_bytes, 54 + 5 * 1054);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_RX_PACKETS), 13);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_RX_BYTES), 3 * 54 + 5 * 154 + 5 * 1054);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_RX_PACKETS), 13);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_RX_BYTES), 3 * 54 + 5 * 154 + 5 * 1054);
 	fixture_fini(&f);
 }
 END_TEST
@@ -112,16 +68,16 @@ START_TEST(client_closing_first_rests_a_second)
 
 	talk_connect(&t, 10);
 	ck_assert(talk_client(&t, SEG_ACK | SEG_FIN, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_CLOSING);
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
 	ck_assert(talk_mirror(&t, SEG_ACK | SEG_FIN, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_CLOSING);
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
 	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
 	ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 1);
 	fixture_pass(&f, 900 * 1000);
 	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
 	fixture_pass(&f, 1100 * 1000);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -135,11 +91,11 @@ START_TEST(mirror_closing_first_rests_a_minute)
 	ck_assert(talk_mirror(&t, SEG_ACK | SEG_FIN, 0).is_sent);
 	ck_assert(talk_client(&t, SEG_ACK | SEG_FIN, 0).is_sent);
 	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
 	fixture_pass(&f, 59900 * 1000ull);
 	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
 	fixture_pass(&f, 1200 * 1000);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -158,7 +114,7 @@ START_TEST(simultaneous_close_rests_a_minute)
 	t.mirror_seq = before.mirror_seq;
 	talk_mirror(&t, SEG_ACK, 0);
 	talk_client(&t, SEG_ACK, 0);
-	ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
 	fixture_pass(&f, 50 * 1000 * 1000ull);
 	ck_assert_uint_eq(f.flows.worker->n_flows, 1);
 	fixture_fini(&f);
@@ -195,10 +151,10 @@ START_TEST(reset_ends_a_flow_from_either_side)
 			ck_assert(talk_client(&t, SEG_RST | SEG_ACK, 0).is_sent);
 		else
 			ck_assert(talk_mirror(&t, SEG_RST, 0).is_sent);
-		ck_assert_int_eq(state_of(&t), FLOW_RESTING);
+		ck_assert_int_eq(story_state(&t), FLOW_RESTING);
 		ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 1);
 		fixture_pass(&f, 2000 * 1000);
-		check_all_over();
+		story_check_over(&f);
 		fixture_fini(&f);
 	}
 }
@@ -218,11 +174,11 @@ START_TEST(reset_out_of_window_passes_but_changes_nothing)
 	ck_assert(talk_mirror(&blind, SEG_RST | SEG_ACK, 0).is_sent);
 	ck_assert(talk_mirror(&blind, SEG_FIN | SEG_ACK, 0).is_sent);
 	ck_assert(talk_client(&blind, SEG_FIN | SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_NETWORK_ERRORS), 0);
+	ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_NETWORK_ERRORS), 0);
 	ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 1);
 	ck_assert(talk_mirror(&t, SEG_ACK, 10).is_sent);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
 	fixture_fini(&f);
 }
 END_TEST
@@ -245,9 +201,9 @@ START_TEST(repeated_syn_stays_on_its_flow_and_gives_no_connect_time)
 	}
 	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
 	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_ESTABLISHED);
+	ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
 	ck_assert_uint_eq(f.n_seen, 0);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 1);
 	fixture_fini(&f);
 }
 END_TEST
@@ -260,9 +216,9 @@ START_TEST(connect_timeout_is_counted_once_and_the_next_syn_goes_on)
 	again = t;
 	talk_client(&t, SEG_SYN, 0);
 	fixture_pass(&f, 999 * 1000);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 0);
 	fixture_pass(&f, 3 * 1000);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
 	ck_assert_uint_eq(f.seen[0].outcome, KARMALB_OUTCOME_CONNECT_TIMEOUTS);
 	ck_assert_uint_ge(f.seen[0].latency_us, 1000 * 1000);
 	ck_assert_uint_le(f.seen[0].latency_us, 1003 * 1000);
@@ -274,9 +230,9 @@ START_TEST(connect_timeout_is_counted_once_and_the_next_syn_goes_on)
 	ck_assert(again.source_port != t.source_port || again.source != t.source ||
 		  again.mirror != t.mirror);
 	ck_assert(talk_mirror(&again, SEG_SYN | SEG_ACK, 0).is_sent);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 2);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 2);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
 	fixture_fini(&f);
 }
 END_TEST
@@ -290,10 +246,10 @@ START_TEST(connect_timeout_is_noticed_even_before_the_tick)
 	f.now_us += 1100 * 1000;
 	ck_assert_int_eq(
 		talk_mirror(&t, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
 	fixture_pass(&f, 3000 * 1000);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
-	check_all_over();
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_TIMEOUTS), 1);
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -310,15 +266,15 @@ START_TEST(refused_connect_is_a_failure_and_reaches_the_client)
 	t.mirror_seq = 0;
 	ck_assert(talk_mirror(&t, SEG_RST | SEG_ACK, 0).is_sent);
 	t.mirror_seq = seq;
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_FAILURES), 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_FAILURES), 1);
 	ck_assert_uint_eq(fixture_count(&f, SAMPLE_FAILURE, KARMALB_OUTCOME_CONNECT_FAILURES), 1);
 	ck_assert_uint_eq(f.seen[0].latency_us, 300);
 	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
 	/* Another try is another flow, and may succeed. */
 	ck_assert(talk_connect(&again, 10));
-	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_REPLACED), 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_REPLACED), 1);
 	fixture_pass(&f, 62 * 1000 * 1000ull);
-	check_all_over();
+	story_check_over(&f);
 	fixture_fini(&f);
 }
 END_TEST
@@ -336,8 +292,8 @@ START_TEST(forged_refusal_is_no_failure)
 	ck_assert(talk_mirror(&forged, SEG_RST, 0).is_sent);
 	ck_assert_int_eq(
 		talk_mirror(&forged, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
-	ck_assert_uint_eq(outcomes(KARMALB_OUTCOME_CONNECT_FAILURES), 0);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_FAILURES), 0);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_SENT);
 	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
 	ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
 	fixture_fini(&f);
@@ -356,7 +312,7 @@ START_TEST(challenge_acknowledgement_does_not_end_the_connect)
 	stale.client_seq += 123456;
 	ck_assert(talk_mirror(&stale, SEG_ACK, 0).is_sent);
 	ck_assert(talk_client(&stale, SEG_RST, 0).is_sent);
-	ck_assert_int_eq(state_of(&t), FLOW_SYN_SENT);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_SENT);
 	repeat.source = t.source;
 	ck_assert(talk_client(&repeat, SEG_SYN, 0).is_sent);
 	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
