@@ -29,7 +29,7 @@
 #include <karmalb/histogram.h>
 #include <karmalb/limits.h>
 
-#define KARMALB_PROTOCOL_VERSION 1
+#define KARMALB_PROTOCOL_VERSION 2
 
 /* M(MEMBER, number, struct); numbers below 16 go down, from 16 on up. */
 #define KARMALB_MESSAGES(M)                                \
