@@ -80,7 +80,22 @@ mirror_is_silent() {
 	! mirror_listens "$1"
 }
 
-# mirror_reload NAME: lets a new configuration take over; requests under way are finished.
+# mirror_reload NAME: lets a new configuration take over; requests under way are finished.  Returns
+# when the former workers are gone, so that no connection begins with one that is about to close
+# it, or after 5 s if requests take longer.
 mirror_reload() {
-	kill -HUP "$(pid_of "$1")"
+	local master former
+	master=$(pid_of "$1")
+	former=$(pgrep -P "$master" -d ' ')
+	kill -HUP "$master"
+	wait_for 5 "the former workers of $1 to be gone" mirror_has_none_of "$master" "$former" || true
+}
+
+# mirror_has_none_of MASTER PIDS: a new worker is there, and none of these.
+mirror_has_none_of() {
+	local pid now
+	now=$(pgrep -P "$1" -d ' ') || return 1
+	for pid in $2; do
+		[[ " $now " != *" $pid "* ]] || return 1
+	done
 }
