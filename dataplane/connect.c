@@ -5,6 +5,7 @@
 #include "lookup.h"
 #include "pick.h"
 #include "source_port.h"
+#include "sweep.h"
 #include "tcp.h"
 #include "udp.h"
 
@@ -59,6 +60,8 @@ connect_open(struct ledger *ledger, const struct connect_request *request, uint3
 		    (uint32_t)(pick_random(ledger->random) >> 32), &port))
 		return KARMALB_COUNTER_DROP_NO_SOURCE_PORT;
 	*record = flow_take(ledger->flows, slot);
+	if (*record == FLOW_NONE && sweep_reclaim(ledger, request->replaces))
+		*record = flow_take(ledger->flows, slot);
 	if (*record == FLOW_NONE)
 		return KARMALB_COUNTER_DROP_FLOW_TABLE_FULL;
 	return enter_flow(ledger, request, &port, *record);

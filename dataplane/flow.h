@@ -124,7 +124,9 @@ struct flow_worker {
 	uint32_t wheel_ms; /* half-open deadlines up to here are done */
 	uint32_t n_vlans;  /* seen so far, number 0 not counted */
 	uint64_t swept_us; /* when the sweep last moved */
-	uint64_t reserved[3];
+	uint64_t reserved[2];
+	uint32_t reclaim_at; /* next record to be looked at for making room */
+	uint32_t pad;
 	uint32_t slot_uses[KARMALB_SLOTS_MAX]; /* records that hold this slot */
 	struct flow_vlan vlans[FLOW_VLANS];    /* [0] stands for no tag; kept for good */
 };

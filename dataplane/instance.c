@@ -104,6 +104,7 @@ instance_table_ports(const struct instance *inst, struct table_port ports[KARMAL
 			.is_up = p->is_up,
 			.is_partial_checksum = p->is_partial_checksum,
 			.is_reply_by_route = p->conf.is_reply_by_route,
+			.mtu = p->mtu < UINT16_MAX ? (uint16_t)p->mtu : 0,
 		};
 		memcpy(ports[i].mac, p->mac, sizeof(ports[i].mac));
 		ports[i].has_gateway =

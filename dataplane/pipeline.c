@@ -376,6 +376,21 @@ judge_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	return false;
 }
 
+/* Whether it may leave by that port; else it is counted.  Before it is rewritten. */
+static inline bool
+may_leave(struct ledger *ledger, const struct passage *passage, uint8_t port_out)
+{
+	const struct table_port *port = &ledger->tables->ports[port_out];
+	uint16_t size = (uint16_t)(passage->view.frame_size - passage->view.ip_offset);
+	bool is_too_big = (uint16_t)(size - 1) > (uint16_t)(port->mtu - 1); /* MTU 0: no */
+
+	if (__builtin_expect(port->is_up && !is_too_big, 1))
+		return true;
+	ledger_count(ledger,
+		port->is_up ? KARMALB_COUNTER_DROP_TOO_BIG : KARMALB_COUNTER_DROP_PORT_DOWN);
+	return false;
+}
+
 static inline void
 finish(struct ledger *ledger, struct passage *passage, uint8_t port_out, unsigned vlan)
 {
@@ -446,6 +461,8 @@ send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
+	if (!may_leave(ledger, passage, slot->next_hop_port))
+		return;
 	struct rewrite to = way_to_mirror(ledger->tables, flow);
 
 	rewrite(passage, &to);
@@ -463,6 +480,8 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
+	if (!may_leave(ledger, passage, flow->client_port_in))
+		return;
 	struct rewrite to = way_to_client(ledger->tables, flow);
 
 	rewrite(passage, &to);
@@ -482,6 +501,7 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 	const struct table_slot *slot = &tables->slots[flow->slot];
 	const uint8_t *frame = passage->packet->data;
 	bool is_to_mirror = sent_to == FLOW_CLIENT;
+	uint8_t port_out = is_to_mirror ? slot->next_hop_port : flow->client_port_in;
 
 	if (!icmp_take(ledger, flow, sent_to, frame, &passage->view)) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_ICMP);
@@ -491,6 +511,8 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
+	if (!may_leave(ledger, passage, port_out))
+		return;
 	struct rewrite to =
 		is_to_mirror ? way_to_mirror(tables, flow) : way_to_client(tables, flow);
 	struct rewrite inner = {
@@ -501,8 +523,5 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 	};
 
 	rewrite_icmp(passage->packet->data, &passage->view, &to, &inner);
-	if (is_to_mirror)
-		finish(ledger, passage, slot->next_hop_port, 0);
-	else
-		finish(ledger, passage, flow->client_port_in, flow->vlan);
+	finish(ledger, passage, port_out, is_to_mirror ? 0 : flow->vlan);
 }

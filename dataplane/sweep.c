@@ -34,6 +34,43 @@ sweep_run(struct ledger *ledger)
 	return ledger->now_us + ahead_us;
 }
 
+/* How gladly a record is let go: 0 not at all. */
+static unsigned
+rank_of(const struct ledger *ledger, const struct flow *flow)
+{
+	if (flow->state != FLOW_RESTING)
+		return 0;
+	if (tcp_is_expired(ledger, flow))
+		return 3;
+	return flow->flags & FLOW_FLAG_MIRROR_FIRST ? 1 : 2;
+}
+
+bool
+sweep_reclaim(struct ledger *ledger, uint32_t keep)
+{
+	struct flow_worker *worker = ledger->flows->worker;
+	uint32_t best = FLOW_NONE;
+	unsigned best_rank = 0;
+
+	/* Bounded by SWEEP_RECLAIMS. */
+	for (unsigned i = 0; i < SWEEP_RECLAIMS && i < worker->n_touched && best_rank < 3; i++) {
+		if (worker->reclaim_at >= worker->n_touched)
+			worker->reclaim_at = 0;
+		uint32_t record = worker->reclaim_at++;
+		unsigned rank = rank_of(ledger, &ledger->flows->records[record]);
+
+		if (record == keep || rank <= best_rank)
+			continue;
+		best = record;
+		best_rank = rank;
+	}
+	if (best == FLOW_NONE)
+		return false;
+	flow_remove(ledger->flows, ledger->tables, best);
+	ledger_count(ledger, KARMALB_COUNTER_FLOWS_RECLAIMED);
+	return true;
+}
+
 static bool
 has_room(const struct ledger *ledger)
 {

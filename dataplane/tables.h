@@ -54,6 +54,7 @@ struct table_port {
 	bool is_partial_checksum; /* received L4 checksums may hold the pseudo-header sum only */
 	bool is_reply_by_route;   /* replies leave by 'gateway_mac', not by the client's own MAC */
 	uint8_t gateway_mac[6];
+	uint16_t mtu; /* largest IP packet that may leave here; 0: any */
 };
 
 #define TABLES_SERVICE_BUCKETS (2 * KARMALB_SERVICES_MAX) /* power of two, at most half full */

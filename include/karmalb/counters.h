@@ -37,6 +37,7 @@ enum karmalb_outcome {
 	X(FLOWS_OPENED, flows_opened, "flows created by a SYN or datagram")                      \
 	X(FLOWS_CLOSED, flows_closed, "flows that ended: closed, reset, replaced or expired")    \
 	X(FLOWS_REPLACED, flows_replaced, "closing or resting flows replaced by a new SYN")      \
+	X(FLOWS_RECLAIMED, flows_reclaimed, "resting flows ended early to make room")            \
 	X(CHECKSUM_COMPLETED, checksum_completed, "unfinished TCP or UDP checksums completed")   \
 	X(SAMPLES_LOST, samples_lost, "latency samples lost to a full ring")                     \
 	X(DROP_TRUNCATED, drop_truncated, "frame shorter than its headers say")                  \
@@ -57,6 +58,8 @@ enum karmalb_outcome {
 	X(DROP_HALF_OPEN_FULL, drop_half_open_full, "too many flows without SYN-ACK")            \
 	X(DROP_TCP_STATE, drop_tcp_state, "TCP flags that the flow's state does not allow")      \
 	X(DROP_NO_NEXT_HOP, drop_no_next_hop, "next hop's MAC address not known")                \
+	X(DROP_PORT_DOWN, drop_port_down, "the port to leave by has no link")                    \
+	X(DROP_TOO_BIG, drop_too_big, "packet larger than the MTU of the port to leave by")      \
 	X(DROP_TX_FULL, drop_tx_full, "device took no more packets")
 
 enum karmalb_worker_counter {

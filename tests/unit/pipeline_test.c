@@ -331,6 +331,41 @@ START_TEST(mirror_without_next_hop_is_not_picked)
 }
 END_TEST
 
+/* In either direction, to the byte, headers of the link not counted. */
+START_TEST(packet_that_does_not_fit_the_way_out_is_dropped_by_name)
+{
+	fixture_init(&f, &(struct fixture_conf){0});
+	struct talk t = talk_new(&f, 1);
+
+	f.tables.ports[0].mtu = 1300;
+	f.tables.ports[1].mtu = 1200;
+	ck_assert(talk_connect(&t, 10));
+	ck_assert(talk_client(&t, SEG_ACK, 1200 - 40).is_sent);
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 1200 - 39).reason, KARMALB_COUNTER_DROP_TOO_BIG);
+	ck_assert(talk_mirror(&t, SEG_ACK, 1300 - 40).is_sent);
+	ck_assert_int_eq(talk_mirror(&t, SEG_ACK, 1300 - 39).reason, KARMALB_COUNTER_DROP_TOO_BIG);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].to_client_packets, 2);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(nothing_leaves_by_a_port_without_link)
+{
+	fixture_init(&f, &(struct fixture_conf){0});
+	struct talk t = talk_new(&f, 1);
+
+	ck_assert(talk_connect(&t, 10));
+	f.tables.ports[1].is_up = false;
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_PORT_DOWN);
+	f.tables.ports[0].is_up = false;
+	ck_assert_int_eq(talk_mirror(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_PORT_DOWN);
+	f.tables.ports[0].is_up = f.tables.ports[1].is_up = true;
+	ck_assert(talk_client(&t, SEG_ACK, 10).is_sent);
+	ck_assert(talk_mirror(&t, SEG_ACK, 10).is_sent);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(picks_follow_the_shares_and_share_0_gets_none)
 {
 	static const double shares[] = {0.15, 0.30, 0.05, 0.50};
@@ -458,6 +493,8 @@ main(void)
 		replies_follow_the_clients_last_way,
 		replies_leave_by_the_gateway_where_the_port_says_so,
 		packets_to_the_mirror_bear_its_next_hop, mirror_without_next_hop_is_not_picked,
+		packet_that_does_not_fit_the_way_out_is_dropped_by_name,
+		nothing_leaves_by_a_port_without_link,
 		picks_follow_the_shares_and_share_0_gets_none, rotation_is_exact_over_all_workers,
 		flows_keep_their_mirror_when_shares_change, strangers_are_dropped_by_name,
 		tick_asks_for_the_next_in_time, NULL};

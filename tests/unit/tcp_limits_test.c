@@ -255,6 +255,75 @@ START_TEST(full_table_refuses_the_new_and_keeps_the_old)
 }
 END_TEST
 
+static void
+close_by(struct talk *t, bool is_mirror_first)
+{
+	if (is_mirror_first) {
+		talk_mirror(t, SEG_ACK | SEG_FIN, 0);
+		talk_client(t, SEG_ACK | SEG_FIN, 0);
+		talk_mirror(t, SEG_ACK, 0);
+	} else {
+		talk_client(t, SEG_ACK | SEG_FIN, 0);
+		talk_mirror(t, SEG_ACK | SEG_FIN, 0);
+		talk_client(t, SEG_ACK, 0);
+	}
+	ck_assert_int_eq(talk_flow(t)->state, FLOW_RESTING);
+}
+
+/* 8 of 64 rest, 4 of them because their mirror is in TIME-WAIT: these go last. */
+START_TEST(full_table_makes_room_of_what_is_over)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 64, .max_half_open = 64});
+	struct talk old[64], late[10];
+
+	for (unsigned i = 0; i < 64; i++) {
+		old[i] = talk_new(&f, i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	for (unsigned i = 8; i < 16; i++)
+		close_by(&old[i], i < 12);
+	for (unsigned n_in = 0, n_tried = 0; n_in < 8; n_tried++) {
+		ck_assert_uint_lt(n_tried, 64); /* every try looks at some more */
+		late[n_in] = talk_new(&f, 100 + n_tried);
+		n_in += talk_connect(&late[n_in], 0);
+		for (unsigned i = 8; i < 12 && n_in <= 4; i++)
+			ck_assert_ptr_nonnull(talk_flow(&old[i]));
+	}
+	late[8] = talk_new(&f, 1000);
+	ck_assert_int_eq(
+		talk_client(&late[8], SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	ck_assert_uint_eq(f.pipeline.counters[KARMALB_COUNTER_FLOWS_RECLAIMED], 8);
+	for (unsigned i = 0; i < 64; i++)
+		ck_assert_int_eq(talk_client(&old[i], SEG_ACK, 1).is_sent, i < 8 || i >= 16);
+	for (unsigned i = 0; i < 8; i++)
+		ck_assert(talk_mirror(&late[i], SEG_ACK, 1).is_sent);
+	fixture_pass(&f, 125 * 1000 * 1000ull);
+	story_check_over(&f);
+	fixture_fini(&f);
+}
+END_TEST
+
+/* The one that rests is the one whose client comes again. */
+START_TEST(replaced_flow_is_not_what_makes_room)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 64, .max_half_open = 64});
+	struct talk old[64], again;
+
+	for (unsigned i = 0; i < 64; i++) {
+		old[i] = talk_new(&f, i);
+		ck_assert(talk_connect(&old[i], 10));
+	}
+	close_by(&old[3], false);
+	again = old[3];
+	again.client_seq += 100000;
+	ck_assert_int_eq(
+		talk_client(&again, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_FLOW_TABLE_FULL);
+	ck_assert_ptr_nonnull(talk_flow(&old[3]));
+	ck_assert_uint_eq(f.pipeline.counters[KARMALB_COUNTER_FLOWS_RECLAIMED], 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(port_rests_until_its_time_is_over)
 {
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 1,
@@ -300,8 +369,8 @@ main(void)
 		expired_flow_is_not_used_even_before_the_sweep,
 		expiry_is_written_at_most_once_a_second,
 		half_open_flows_cannot_push_out_established_ones,
-		full_table_refuses_the_new_and_keeps_the_old, port_rests_until_its_time_is_over,
-		NULL};
+		full_table_refuses_the_new_and_keeps_the_old, full_table_makes_room_of_what_is_over,
+		replaced_flow_is_not_what_makes_room, port_rests_until_its_time_is_over, NULL};
 
 	return suite_run("tcp_limits", tests);
 }
