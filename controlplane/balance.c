@@ -27,6 +27,7 @@
 #include "shares.h"
 #include "status.h"
 #include "transaction.h"
+#include "undo.h"
 
 #define TICK_MAX_US KARMALB_SECOND /* rates want to be sampled that often */
 
@@ -34,10 +35,7 @@ struct balance {
 	struct event_base *base;
 	struct model *model;
 	const struct config *config; /* what the model was made from */
-	/* What was in force before the oldest change that the data plane has not answered; NULL:
-	 * none is out. */
-	const struct config *before;
-	uint32_t before_epoch; /* that change's */
+	struct undo_list undo;       /* changes that the data plane has not answered */
 	struct dplink *link;
 	struct event *timer;
 	struct pending_list pending;
@@ -48,7 +46,7 @@ struct balance {
 static void
 balance_tick(struct balance *b, uint64_t now_us);
 static void
-settle_before(struct balance *b, const struct karmalb_applied *applied);
+go_back(struct balance *b, const struct karmalb_applied *applied, const char *why);
 
 /* ---- the loop ---- */
 
@@ -127,15 +125,6 @@ balance_tick(struct balance *b, uint64_t now_us)
 	set_timer(b, now_us);
 }
 
-/* No way back any more from what is in force. */
-static void
-forget_before(struct balance *b)
-{
-	config_free(b->before);
-	b->before = NULL;
-	b->before_epoch = 0;
-}
-
 static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -185,27 +174,34 @@ on_worker_totals(struct balance *b, const void *message)
 static void
 on_port_status(struct balance *b, const void *message)
 {
-	observe_port(b->model, message);
+	const struct karmalb_port_status *m = message;
+	const char *change = m->is_up ? "down -> up" : "up -> down";
+
+	if (!observe_port(b->model, m))
+		return;
+	log_write(m->is_up ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "port %s (%s): %s", m->name,
+		m->device, change);
+	history_add(HISTORY_PORT, "port %s (%s): %s", m->name, m->device, change);
 }
 
 static void
 on_applied(struct balance *b, const void *message)
 {
 	const struct karmalb_applied *m = message;
+	const char *why = m->sentence[0] != '\0' ? m->sentence : strerror(-m->error);
 
 	/* Gave way to a newer epoch, whose answer will decide. */
 	if (m->error == -ECANCELED)
 		return;
 	observe_applied(b->model, m);
-	if (m->error != 0) {
-		const char *why = m->sentence[0] != '\0' ? m->sentence : strerror(-m->error);
-
-		log_error("data plane did not take epoch %u: %s", m->epoch, why);
-		history_add(
-			HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch, why);
-	}
 	pending_applied(&b->pending, m);
-	settle_before(b, m);
+	if (m->error == 0) {
+		undo_accept(&b->undo, m->epoch);
+		return;
+	}
+	log_error("data plane did not take epoch %u: %s", m->epoch, why);
+	history_add(HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch, why);
+	go_back(b, m, why);
 }
 
 static const struct {
@@ -253,7 +249,7 @@ on_closed(void *arg, const char *why)
 		history_add(HISTORY_DATAPLANE, "data plane lost: %s", why);
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
-	forget_before(b); /* another data plane is asked anew */
+	undo_forget(&b->undo); /* another data plane is asked anew */
 	free(b->sent);
 	b->sent = NULL;
 	set_timer(b, karmalb_now_us());
@@ -320,71 +316,88 @@ balance_free(struct balance *b)
 	pingers_free(b->pingers);
 	if (b->timer != NULL)
 		event_free(b->timer);
+	undo_forget(&b->undo);
 	free(b->sent);
 	model_free(b->model);
-	config_free(b->before);
 	config_free(b->config);
 	free(b);
 }
 
 /* ---- changes ---- */
 
-/* Makes the model what 'wanted' says and takes it over.  0, or -ENOMEM and nothing has changed. */
+/* Makes the model what 'wanted' says; what it was made from is 'before' then, the caller's.  0, or
+ * -ENOMEM and nothing has changed. */
 static int
-take(struct balance *b, const struct config *wanted, uint64_t now_us)
+take(struct balance *b, const struct config *wanted, const struct config **before)
 {
+	uint64_t now_us = karmalb_now_us();
+
 	if (model_apply(b->model, wanted, now_us) < 0)
 		return -ENOMEM;
 	if (pingers_set(b->pingers, b->model) < 0)
 		log_error("out of memory: some mirrors are not pinged");
-	if (b->before == NULL)
-		b->before = b->config;
-	else
-		config_free(b->config);
+	*before = b->config;
 	b->config = wanted;
 	balance_tick(b, now_us);
 	return 0;
 }
 
-/* Once a change is out: what its author waits for, and until when it can be turned down. */
-static void
-await(struct balance *b, struct pending *p, uint32_t epoch_before)
+/* How a change ends for which the data plane is not asked. */
+static enum balance_result
+result_at_once(const struct balance *b, const struct balance_outcome *outcome)
 {
-	const struct model_dataplane *d = &b->model->dataplane;
-	bool is_awaited = d->is_synced && d->epoch_answered != d->epoch_sent;
-
-	if (is_awaited)
-		pending_await(p, d->epoch_sent);
-	else
-		pending_settle(p, d->is_synced ? BALANCE_IN_FORCE : BALANCE_LATER);
-	if (is_awaited && b->before_epoch == 0 && d->epoch_sent != epoch_before)
-		b->before_epoch = d->epoch_sent;
-	if (b->before_epoch == 0)
-		forget_before(b);
+	if (outcome->change.setting != NULL && !outcome->change.is_changed)
+		return BALANCE_UNCHANGED;
+	return b->model->dataplane.is_synced ? BALANCE_IN_FORCE : BALANCE_LATER;
 }
 
-/* The data plane has answered. */
-static void
-settle_before(struct balance *b, const struct karmalb_applied *applied)
+/* Takes a change over whose 'outcome' is known but for its end; 'wanted' is ours if 0 is returned.
+ * -ENOMEM: nothing has changed. */
+static int
+apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
+	const struct balance_outcome *outcome)
 {
-	const struct config *before = b->before;
-	uint64_t now_us = karmalb_now_us();
+	struct model_dataplane *d = &b->model->dataplane;
+	uint32_t epoch_before = d->epoch_sent;
+	struct undo *u = undo_create(request);
+	struct pending *p = pending_add(&b->pending, request, outcome, karmalb_now_us());
+	const struct config *before = NULL;
 
-	if (before == NULL || b->before_epoch == 0 || applied->epoch < b->before_epoch)
-		return;
-	b->before = NULL;
-	b->before_epoch = 0;
-	if (applied->error == 0) {
-		config_free(before);
-		return;
+	if (u == NULL || p == NULL || take(b, wanted, &before) < 0) {
+		undo_drop(u);
+		pending_drop(&b->pending, p);
+		return -ENOMEM;
 	}
-	if (take(b, before, now_us) < 0) {
+	/* One that needs nothing of the data plane still stands on those that do. */
+	if (d->is_synced && (d->epoch_sent != epoch_before || !undo_is_empty(&b->undo))) {
+		pending_await(p, d->epoch_sent);
+		undo_add(&b->undo, u, before, d->epoch_sent);
+	} else {
+		pending_settle(p, result_at_once(b, outcome));
+		undo_settle(u, before);
+	}
+	set_timer(b, karmalb_now_us());
+	return 0;
+}
+
+/* The data plane has turned an epoch down: back to before the oldest change that hangs on it. */
+static void
+go_back(struct balance *b, const struct karmalb_applied *applied, const char *why)
+{
+	const struct config *before = undo_refuse(&b->undo, applied->epoch, why);
+	const struct config *refused;
+
+	if (before == NULL)
+		return;
+	pending_taken_back(&b->pending, why);
+	if (take(b, before, &refused) < 0) {
 		log_error("out of memory: what the data plane turned down stays");
 		config_free(before);
 		return;
 	}
-	forget_before(b); /* what was turned down */
-	log_warning("the data plane turned the change down: all is as before");
+	config_free(refused);
+	log_warning("what the data plane turned down is taken back");
+	history_add(HISTORY_DATAPLANE, "what the data plane turned down is taken back");
 }
 
 const struct config *
@@ -397,19 +410,10 @@ int
 balance_apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
 	struct err *err)
 {
-	struct balance_outcome outcome = {0};
-	uint64_t now_us = karmalb_now_us();
-	uint32_t epoch_before = b->model->dataplane.epoch_sent;
-	struct pending *p = pending_add(&b->pending, request, &outcome, now_us);
+	const struct balance_outcome outcome = {0};
 
-	if (p == NULL || take(b, wanted, now_us) < 0) {
-		pending_drop(&b->pending, p);
-		err_set(err, "out of memory");
-		return -ENOMEM;
-	}
-	await(b, p, epoch_before);
-	set_timer(b, now_us);
-	return 0;
+	err_set(err, "out of memory");
+	return apply(b, wanted, request, &outcome);
 }
 
 int
@@ -417,9 +421,6 @@ balance_change(struct balance *b, const struct balance_request *request, struct 
 {
 	struct config *wanted = config_copy(b->config);
 	struct balance_outcome outcome = {0};
-	uint64_t now_us = karmalb_now_us();
-	uint32_t epoch_before = b->model->dataplane.epoch_sent;
-	struct pending *p = NULL;
 	int rc = -ENOMEM;
 
 	err_set(err, "out of memory");
@@ -428,19 +429,11 @@ balance_change(struct balance *b, const struct balance_request *request, struct 
 			&outcome.change, err);
 	if (rc == 0) {
 		snprintf(outcome.service, sizeof(outcome.service), "%s", request->service);
-		p = pending_add(&b->pending, request, &outcome, now_us);
-		rc = p != NULL ? take(b, wanted, now_us) : -ENOMEM;
+		rc = apply(b, wanted, request, &outcome);
 	}
-	if (rc < 0) {
-		pending_drop(&b->pending, p);
+	if (rc < 0)
 		config_free(wanted);
-		return rc;
-	}
-	await(b, p, epoch_before);
-	if (!outcome.change.is_changed)
-		pending_settle(p, BALANCE_UNCHANGED);
-	set_timer(b, now_us);
-	return 0;
+	return rc;
 }
 
 void

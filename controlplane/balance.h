@@ -68,6 +68,15 @@ struct balance_request {
 	const char *service, *name, *value; /* not needed after the call */
 	void (*done)(void *arg, const struct balance_outcome *outcome);
 	void *arg;
+	/*
+	 * NULL, or called once when it is certain whether the change stays, which may be within the
+	 * call and after 'done' has said BALANCE_TIMED_OUT.  'why' NULL: it stays.  Otherwise the
+	 * data plane has turned it down, or one before it that it stands on, and said why; what was
+	 * before is in force again, or is as soon as the callback has returned.  Changes that are
+	 * taken back together are told so the newest first.
+	 */
+	void (*ended)(void *arg, const char *why);
+	void *ended_arg;
 };
 
 /*

@@ -126,7 +126,7 @@ command_reload(const struct command_call *call)
 	struct err err;
 	struct waiting *w;
 	struct intent_author author = {
-		.is_reload = true, .what = what_text(call, what, sizeof(what)), .done = on_done};
+		.what = what_text(call, what, sizeof(what)), .done = on_done};
 	int rc;
 
 	if (within != NULL && units_parse_duration(within, KARMALB_SECOND, &within_us, &err) < 0)

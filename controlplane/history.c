@@ -17,6 +17,7 @@ history_kind_name(enum history_kind kind)
 	static const char *const names[HISTORY_N_KINDS] = {
 		[HISTORY_MIRROR] = "mirror",
 		[HISTORY_DATAPLANE] = "dataplane",
+		[HISTORY_PORT] = "port",
 		[HISTORY_RELOAD] = "reload",
 		[HISTORY_STATEMENT] = "statement",
 	};

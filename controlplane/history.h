@@ -13,6 +13,7 @@
 enum history_kind {
 	HISTORY_MIRROR,    /* a mirror's state */
 	HISTORY_DATAPLANE, /* connected, lost, what it turned down */
+	HISTORY_PORT,      /* its link went or came */
 	HISTORY_RELOAD,
 	HISTORY_STATEMENT, /* an accepted change, with who asked for it */
 	HISTORY_N_KINDS,

@@ -20,7 +20,6 @@
 
 /* A change on its way. */
 struct change {
-	struct intent *intent;
 	struct intent_author author;
 	unsigned n_changes;
 	char *text; /* its lines */
@@ -120,7 +119,6 @@ change_create(struct intent *i, const struct config *wanted, const struct intent
 		free(c);
 		return NULL;
 	}
-	c->intent = i;
 	c->author = *a;
 	c->n_changes = plan.n_changes;
 	memcpy(c->what, a->what, size);
@@ -143,7 +141,8 @@ int
 intent_change(struct intent *i, struct config *wanted, const struct intent_author *author,
 	struct err *err)
 {
-	struct balance_request request = {.done = on_done};
+	struct balance_request request = {
+		.done = on_done, .ended = author->ended, .ended_arg = author->ended_arg};
 	struct change *c;
 	int rc = config_edit_check(wanted, err);
 
@@ -198,8 +197,6 @@ on_done(void *arg, const struct balance_outcome *outcome)
 
 	if (c->n_changes > 0)
 		audit(c, outcome);
-	if (c->author.is_reload && outcome->result == BALANCE_REFUSED)
-		intent_note(c->intent, false, c->what, outcome->sentence);
 	if (c->author.done != NULL)
 		c->author.done(c->author.arg, &told);
 	change_free(c);

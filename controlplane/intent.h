@@ -54,10 +54,11 @@ struct intent_outcome {
 
 /* Who wants a change. */
 struct intent_author {
-	bool is_reload;
 	const char *what; /* for log and history: "user id 0: DROP SERVICE web" */
 	void (*done)(void *arg, const struct intent_outcome *outcome); /* NULL: nobody waits */
 	void *arg;
+	void (*ended)(void *arg, const char *why); /* as balance_request has it */
+	void *ended_arg;
 };
 
 /* Takes 'wanted', which becomes intent's in any case, into force once it has been checked.  0, and

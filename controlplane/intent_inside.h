@@ -27,10 +27,6 @@ struct intent {
 char *
 intent_plan_text(const struct plan *plan);
 
-/* Keeps how a reload went, for status and history, and logs it. */
-void
-intent_note(struct intent *i, bool is_ok, const char *who, const char *sentence);
-
 /* Nobody confirmed in time. */
 void
 intent_on_unconfirmed(evutil_socket_t fd, short what, void *arg);

@@ -26,8 +26,9 @@ unix_now_us(void)
 	return (uint64_t)ts.tv_sec * KARMALB_SECOND + (uint64_t)ts.tv_nsec / 1000;
 }
 
-void
-intent_note(struct intent *i, bool is_ok, const char *who, const char *sentence)
+/* Keeps how a reload went, for status and history, and logs it. */
+static void
+note(struct intent *i, bool is_ok, const char *who, const char *sentence)
 {
 	struct intent_reload_result *r = &i->reload;
 
@@ -125,31 +126,107 @@ keep_back(struct intent *i, uint64_t within_us)
 	return 0;
 }
 
+/* ---- files that come into force ---- */
+
+/* A file taken into force, or gone back to, until it is certain that it stays. */
+struct turn {
+	struct intent *intent;
+	const struct config *before; /* the file until then */
+	bool is_reload, awaits_confirm;
+	char *who, *sentence;
+};
+
+static void
+turn_free(struct turn *t)
+{
+	free(t->who);
+	free(t->sentence);
+	free(t);
+}
+
+/* Called by balance. */
+static void
+on_ended(void *arg, const char *why)
+{
+	struct turn *t = arg;
+	struct intent *i = t->intent;
+	char sentence[400];
+
+	if (why == NULL) {
+		config_free(t->before);
+		note(i, t->is_reload, t->who, t->sentence);
+	} else {
+		config_free(i->file);
+		i->file = t->before;
+		if (t->awaits_confirm)
+			forget_back(i);
+		snprintf(sentence, sizeof(sentence), "%s: %s",
+			t->is_reload ? "turned down by the data plane, all is as before"
+				     : "the way back was turned down, the reload stays",
+			why);
+		note(i, false, t->who, sentence);
+	}
+	turn_free(t);
+}
+
+/* Takes 'wanted' into force, and 'file' for what it is compared with; both are taken in any case.
+ * 'turn' says what to tell; the rest of it is filled in here. */
+static int
+turn_to(struct intent *i, struct config *wanted, const struct config *file,
+	const struct intent_author *author, const struct turn *turn, struct err *err)
+{
+	struct intent_author a = *author;
+	struct turn *t = calloc(1, sizeof(*t));
+	int rc;
+
+	err_set(err, "out of memory");
+	if (t != NULL) {
+		*t = *turn;
+		t->who = strdup(author->what);
+		t->sentence = strdup(turn->sentence);
+	}
+	if (t == NULL || t->who == NULL || t->sentence == NULL) {
+		config_free(wanted);
+		config_free(file);
+		if (t != NULL)
+			turn_free(t);
+		return -ENOMEM;
+	}
+	t->intent = i;
+	t->before = i->file;
+	i->file = file;
+	a.ended = on_ended;
+	a.ended_arg = t;
+	rc = intent_change(i, wanted, &a, err);
+	if (rc < 0) {
+		i->file = t->before;
+		config_free(file);
+		turn_free(t);
+	}
+	return rc;
+}
+
 static int
 take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent_author *author,
 	struct err *err)
 {
 	char sentence[800];
-	int rc = 0;
+	const struct turn turn = {
+		.is_reload = true, .awaits_confirm = within_us > 0, .sentence = sentence};
+	int rc;
 
-	if (within_us > 0)
-		rc = keep_back(i, within_us);
-	if (rc == 0)
-		rc = intent_change(i, l->wanted, author, err);
-	else
+	if (within_us > 0 && keep_back(i, within_us) < 0) {
 		config_free(l->wanted);
-	if (rc < 0) {
-		forget_back(i);
 		config_free(l->file);
-		return rc;
+		return -ENOMEM;
 	}
-	config_free(i->file);
-	i->file = l->file;
 	snprintf(sentence, sizeof(sentence), "read %s, then %u saved statement%s%s%s",
 		i->options.config_path, l->saved.n_applied, l->saved.n_applied == 1 ? "" : "s",
 		l->saved.n_refused > 0 ? "; left out: " : "", l->saved.first_refused);
-	intent_note(i, true, author->what, sentence);
-	return 0;
+	rc = turn_to(i, l->wanted, l->file, author, &turn, err);
+	if (rc < 0 && within_us > 0)
+		forget_back(i);
+	return rc;
 }
 
 int
@@ -173,7 +250,7 @@ intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *
 		return 0;
 	snprintf(sentence, sizeof(sentence), "refused, nothing has changed: %s",
 		*text != NULL ? *text : err.sentence);
-	intent_note(i, false, author->what, sentence);
+	note(i, false, author->what, sentence);
 	if (*text == NULL)
 		*text = strdup(err.sentence);
 	return rc;
@@ -193,20 +270,16 @@ void
 intent_on_unconfirmed(evutil_socket_t fd, short what, void *arg)
 {
 	const struct intent_author author = {.what = "reload not confirmed in time, back again"};
+	char sentence[] = "nobody confirmed it";
+	const struct turn turn = {.sentence = sentence};
 	struct intent *i = arg;
 	struct config *wanted = (struct config *)(uintptr_t)i->back.config;
+	const struct config *file = i->back.file;
 	struct err err;
 
 	(void)fd;
 	(void)what;
-	i->back.config = NULL;
-	if (intent_change(i, wanted, &author, &err) < 0) {
+	i->back.config = i->back.file = NULL;
+	if (turn_to(i, wanted, file, &author, &turn, &err) < 0)
 		log_error("reload not confirmed in time, but it stays: %s", err.sentence);
-		forget_back(i);
-		return;
-	}
-	config_free(i->file);
-	i->file = i->back.file;
-	i->back.file = NULL;
-	intent_note(i, false, author.what, "nobody confirmed it");
 }

@@ -60,7 +60,7 @@ on_log_signal(evutil_socket_t number, short what, void *arg)
 static void
 on_sighup(evutil_socket_t number, short what, void *arg)
 {
-	static const struct intent_author author = {.is_reload = true, .what = "reload (SIGHUP)"};
+	static const struct intent_author author = {.what = "reload (SIGHUP)"};
 	struct program *p = arg;
 	char *text;
 

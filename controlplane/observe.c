@@ -132,14 +132,18 @@ observe_worker(struct model *model, const struct karmalb_worker_totals *totals)
 		d->n_workers = totals->worker + 1u;
 }
 
-void
+bool
 observe_port(struct model *model, const struct karmalb_port_status *port)
 {
 	struct model_dataplane *d = &model->dataplane;
+	struct karmalb_port_status *known = &d->ports[port->port];
+	bool was_up =
+		strcmp(known->name, port->name) != 0 || known->is_up; /* kept over a reconnect */
 
-	d->ports[port->port] = *port;
+	*known = *port;
 	if (port->port >= d->n_ports)
 		d->n_ports = port->port + 1u;
+	return was_up != (port->is_up != 0);
 }
 
 void

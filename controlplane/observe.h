@@ -32,7 +32,8 @@ observe_applied(struct model *model, const struct karmalb_applied *applied);
 
 void
 observe_worker(struct model *model, const struct karmalb_worker_totals *totals);
-void
+/* True: its link went, or came back.  One never seen before counts as up until then. */
+bool
 observe_port(struct model *model, const struct karmalb_port_status *port);
 
 /* The link is gone; 'why' is for a person. */

@@ -73,6 +73,18 @@ pending_applied(struct pending_list *list, const struct karmalb_applied *applied
 }
 
 void
+pending_taken_back(struct pending_list *list, const char *why)
+{
+	char detail[KARMALB_SENTENCE_MAX];
+
+	snprintf(detail, sizeof(detail), "with a change before it: %.170s", why);
+	for (struct pending *p = list->first; p != NULL; p = p->next) {
+		if (!p->is_settled && p->epoch != 0)
+			settle(p, BALANCE_REFUSED, 0, detail);
+	}
+}
+
+void
 pending_lost(struct pending_list *list)
 {
 	for (struct pending *p = list->first; p != NULL; p = p->next) {

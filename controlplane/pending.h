@@ -40,6 +40,10 @@ pending_settle(struct pending *p, enum balance_result result);
 void
 pending_applied(struct pending_list *list, const struct karmalb_applied *applied);
 
+/* All that still wait for an epoch went back with one before them, which was turned down. */
+void
+pending_taken_back(struct pending_list *list, const char *why);
+
 /* There is no data plane: nobody will confirm anything. */
 void
 pending_lost(struct pending_list *list);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -229,41 +228,6 @@ END_TEST
 
 /* ---- changes ---- */
 
-/* Sends a statement to control.sock; the answer is read by read_answer(). */
-static int
-ask(const char *statement)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	unsigned n_tries = 0;
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/control.sock", web.fake.dir);
-	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		ck_assert_uint_lt(
-			n_tries++, WEB_PROMPT_MS / 10); /* opened shortly after the start */
-		usleep(10000);
-	}
-	dprintf(fd,
-		"POST /cli HTTP/1.1\r\nHost: karmalb\r\nConnection: close\r\n"
-		"Content-Length: %zu\r\n\r\n%s",
-		strlen(statement), statement);
-	return fd;
-}
-
-static const char *
-read_answer(int fd)
-{
-	static char answer[4096];
-	size_t at = 0;
-	ssize_t size;
-
-	while ((size = read(fd, answer + at, sizeof(answer) - 1 - at)) > 0)
-		at += (size_t)size;
-	answer[at] = '\0';
-	close(fd);
-	return answer;
-}
-
 START_TEST(a_change_is_answered_when_every_worker_has_it)
 {
 	struct intent *intent;
@@ -273,17 +237,17 @@ START_TEST(a_change_is_answered_when_every_worker_has_it)
 	fake_welcome(&web.fake, WEB_INSTANCE, 41, 4, -1);
 	web_send_pairs(web_w1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	waiting.fd = ask("SET SERVICE web ha_strategy = 'random'");
+	waiting.fd = web_ask("SET SERVICE web ha_strategy = 'random'");
 	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
 	web_assert_shares(intent, web_equal, 1e-12);
 	ck_assert_int_eq(poll(&waiting, 1, 100), 0); /* not before that */
 	web_apply_and_free(intent);
-	answer = read_answer(waiting.fd);
+	answer = web_read_answer(waiting.fd);
 	ck_assert_msg(strstr(answer, "200 OK") != NULL && strstr(answer, "in force after") != NULL,
 		"%s", answer);
 
 	/* back again: what karma had learnt is still there */
-	waiting.fd = ask("SET SERVICE web ha_strategy = 'nodeads'");
+	waiting.fd = web_ask("SET SERVICE web ha_strategy = 'nodeads'");
 	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
 	web_assert_shares(intent, web_w1, 1e-12);
 	web_apply_and_free(intent);
@@ -301,13 +265,13 @@ START_TEST(an_epoch_that_gave_way_to_a_newer_one_was_not_turned_down)
 	fake_welcome(&web.fake, WEB_INSTANCE, 41, 4, -1);
 	web_send_pairs(web_w1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	waiting.fd = ask("SET SERVICE web ha_strategy = 'random'");
+	waiting.fd = web_ask("SET SERVICE web ha_strategy = 'random'");
 	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
 	gave_way.epoch = intent->epoch;
 	fake_send(&web.fake, KARMALB_MESSAGE_APPLIED, &gave_way);
 	ck_assert_int_eq(poll(&waiting, 1, 200), 0);
 	web_apply_and_free(intent);
-	answer = read_answer(waiting.fd);
+	answer = web_read_answer(waiting.fd);
 	ck_assert_msg(strstr(answer, "200 OK") != NULL && strstr(answer, "in force after") != NULL,
 		"%s", answer);
 	ck_assert_uint_eq(fake_count_in_log(&web.fake, "turned"), 0);
@@ -320,7 +284,7 @@ START_TEST(a_change_of_our_own_affairs_is_in_force_at_once)
 
 	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	answer = read_answer(ask("SET SERVICE web karma_gain = '0.5'"));
+	answer = web_read_answer(web_ask("SET SERVICE web karma_gain = '0.5'"));
 	ck_assert_msg(strstr(answer, "in force at once") != NULL, "%s", answer);
 	ck_assert_ptr_null(fake_next_intent(&web.fake, 100));
 }
@@ -332,7 +296,7 @@ START_TEST(without_a_data_plane_a_change_waits_for_it)
 	struct intent *intent;
 
 	fake_close(&web.fake);
-	answer = read_answer(ask("SET SERVICE web agent_connect_timeout = '123ms'"));
+	answer = web_read_answer(web_ask("SET SERVICE web agent_connect_timeout = '123ms'"));
 	ck_assert_msg(strstr(answer, "when the data plane is back") != NULL, "%s", answer);
 	fake_accept(&web.fake, WEB_PROMPT_MS);
 	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
@@ -348,7 +312,7 @@ START_TEST(a_change_that_nobody_confirms_is_said_to_be_so)
 
 	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	answer = read_answer(ask("SET SERVICE web agent_query_timeout = '4s'"));
+	answer = web_read_answer(web_ask("SET SERVICE web agent_query_timeout = '4s'"));
 	ck_assert_msg(strstr(answer, "not confirmed") != NULL, "%s", answer);
 }
 END_TEST

@@ -40,8 +40,8 @@ path_in(const struct fake *f, const char *name)
 	return path;
 }
 
-static void
-write_configuration(const struct fake *f, const char *services)
+void
+fake_configure(const struct fake *f, const char *services)
 {
 	FILE *file = fopen(path_in(f, "karmalb.conf"), "w");
 
@@ -84,7 +84,8 @@ fake_run(struct fake *f)
 	int log = open(path_in(f, "log"), O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 	dup2(log, STDERR_FILENO);
-	execl(program, program, "--run-dir", f->dir, path_in(f, "karmalb.conf"), (char *)NULL);
+	execl(program, program, "--run-dir", f->dir, "--state-dir", f->dir,
+		path_in(f, "karmalb.conf"), (char *)NULL);
 	_exit(127);
 }
 
@@ -93,7 +94,7 @@ fake_start(struct fake *f, const char *services)
 {
 	*f = (struct fake){.fd = -1, .dir = "/tmp/karmalb-wire-XXXXXX"};
 	ck_assert_ptr_nonnull(mkdtemp(f->dir));
-	write_configuration(f, services);
+	fake_configure(f, services);
 	listen_in(f);
 	fake_run(f);
 }
@@ -237,6 +238,15 @@ fake_apply(struct fake *f, const struct intent *intent)
 			fake_send(f, KARMALB_MESSAGE_SLOT, &slot);
 		}
 	}
+	fake_send(f, KARMALB_MESSAGE_APPLIED, &applied);
+}
+
+void
+fake_refuse(struct fake *f, const struct intent *intent, int error, const char *sentence)
+{
+	struct karmalb_applied applied = {.epoch = intent->epoch, .error = error};
+
+	snprintf(applied.sentence, sizeof(applied.sentence), "%s", sentence);
 	fake_send(f, KARMALB_MESSAGE_APPLIED, &applied);
 }
 

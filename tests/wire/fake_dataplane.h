@@ -28,6 +28,9 @@ struct fake {
 /* Starts listening, and the control plane with these lines as 'services' of its configuration. */
 void
 fake_start(struct fake *f, const char *services);
+/* Writes its configuration anew; it does not know yet. */
+void
+fake_configure(const struct fake *f, const char *services);
 /* Ends the control plane with SIGTERM; it must end well. */
 void
 fake_stop(struct fake *f);
@@ -55,6 +58,10 @@ fake_welcome(struct fake *f, uint64_t instance, uint32_t epoch, unsigned n_slots
  * from 0 in order. */
 void
 fake_apply(struct fake *f, const struct intent *intent);
+
+/* APPLIED with an error and this sentence. */
+void
+fake_refuse(struct fake *f, const struct intent *intent, int error, const char *sentence);
 
 /* The next whole transaction, to be freed by intent_free(); NULL after 'limit_ms' without. */
 struct intent *

@@ -2,7 +2,11 @@
 #include "web.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <check.h>
 
@@ -88,4 +92,38 @@ web_apply_and_free(struct intent *intent)
 {
 	fake_apply(&web.fake, intent);
 	intent_free(intent);
+}
+
+int
+web_ask(const char *statement)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unsigned n_tries = 0;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/control.sock", web.fake.dir);
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		ck_assert_uint_lt(
+			n_tries++, WEB_PROMPT_MS / 10); /* opened shortly after the start */
+		usleep(10000);
+	}
+	dprintf(fd,
+		"POST /cli HTTP/1.1\r\nHost: karmalb\r\nConnection: close\r\n"
+		"Content-Length: %zu\r\n\r\n%s",
+		strlen(statement), statement);
+	return fd;
+}
+
+const char *
+web_read_answer(int fd)
+{
+	static char answer[4096];
+	size_t at = 0;
+	ssize_t size;
+
+	while ((size = read(fd, answer + at, sizeof(answer) - 1 - at)) > 0)
+		at += (size_t)size;
+	answer[at] = '\0';
+	close(fd);
+	return answer;
 }

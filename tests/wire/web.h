@@ -39,3 +39,10 @@ web_send_answers(unsigned n);
 /* fake_apply() and intent_free(). */
 void
 web_apply_and_free(struct intent *intent);
+
+/* Sends a statement to control.sock; the answer is read by web_read_answer(). */
+int
+web_ask(const char *statement);
+/* The whole answer; valid until the next call. */
+const char *
+web_read_answer(int fd);
