@@ -58,10 +58,12 @@
 		it->next_hop == KARMALB_NEXT_HOP_RESOLVED)
 
 /* it: a karmalb_worker_totals.  Labels: worker. */
-#define METRICS_WORKER(X)                                                              \
-	X(busy_seconds_total, COUNTER, "Time with packets in hand", it->busy_us / 1e6) \
-	X(flows, GAUGE, "Flow records in use, resting ones included", it->n_flows)     \
-	X(half_open_flows, GAUGE, "Of these, flows without SYN-ACK", it->n_half_open)
+#define METRICS_WORKER(X)                                                                     \
+	X(busy_seconds_total, COUNTER, "Time with packets in hand", it->busy_us / 1e6)        \
+	X(flows, GAUGE, "Flow records in use, resting ones included", it->n_flows)            \
+	X(half_open_flows, GAUGE, "Of these, TCP flows not established yet", it->n_half_open) \
+	X(unanswered_flows, GAUGE, "Of these, UDP flows that no mirror answered yet",         \
+		it->n_unanswered)
 
 /* it: a karmalb_port_status.  Labels: port. */
 #define METRICS_PORT(X)                                                                           \

@@ -110,11 +110,13 @@ add_totals(struct pairs *pairs, const struct status *status)
 	for (unsigned i = 0; i < status->n_workers; i++) {
 		sum.n_flows += status->workers[i].n_flows;
 		sum.n_half_open += status->workers[i].n_half_open;
+		sum.n_unanswered += status->workers[i].n_unanswered;
 		for (unsigned j = 0; j < KARMALB_N_COUNTERS; j++)
 			sum.counters[j] += status->workers[i].counters[j];
 	}
 	pairs_add_count(pairs, "", "flows", sum.n_flows);
 	pairs_add_count(pairs, "", "half_open", sum.n_half_open);
+	pairs_add_count(pairs, "", "unanswered", sum.n_unanswered);
 	pairs_add_count(pairs, "", "workers", status->n_workers);
 	add_counters(pairs, "", sum.counters);
 }
@@ -127,6 +129,7 @@ add_worker(struct pairs *pairs, const struct karmalb_worker_totals *worker)
 	snprintf(prefix, sizeof(prefix), "worker_%u_", worker->worker);
 	pairs_add_count(pairs, prefix, "flows", worker->n_flows);
 	pairs_add_count(pairs, prefix, "half_open", worker->n_half_open);
+	pairs_add_count(pairs, prefix, "unanswered", worker->n_unanswered);
 	pairs_add_number(
 		pairs, prefix, "busy_seconds", (double)worker->busy_us / (double)KARMALB_SECOND, 3);
 	add_counters(pairs, prefix, worker->counters);

@@ -86,11 +86,12 @@ struct service_settings {
 	uint64_t agent_query_timeout_ms;
 	uint64_t idle_timeout_ms;     /* of TCP */
 	uint64_t udp_idle_timeout_ms; /* of UDP */
-	uint64_t dead_after;          /* errors in a row, >= 1 */
-	uint64_t ping_port;           /* 0: the mirror's own port */
-	double karma_gain;            /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
-	double karma_forget;          /* 0 .. 1 */
-	double karma_floor;           /* 0 .. 0.5: lowest share, at most half the configured one */
+	bool udp_answers;
+	uint64_t dead_after; /* errors in a row, >= 1 */
+	uint64_t ping_port;  /* 0: the mirror's own port */
+	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
+	double karma_forget; /* 0 .. 1 */
+	double karma_floor;  /* 0 .. 0.5: lowest share, at most half the configured one */
 };
 
 struct setting {

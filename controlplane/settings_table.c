@@ -70,7 +70,8 @@ const struct setting settings[] = {
 	{IN_DATAPLANE(COUNT, "max_flows", max_flows), .default_text = "1000000", .min = 1000,
 		.max = 1000000000, .help = "Connections at a time"},
 	{IN_DATAPLANE(COUNT, "max_half_open", max_half_open), .default_text = "65536", .min = 1,
-		.max = 1000000000, .help = "Of these, connections that no mirror has accepted yet"},
+		.max = 1000000000,
+		.help = "Of these, connections not established yet; as many UDP flows not answered"},
 	{IN_DATAPLANE(GROUPS, "ports", ports), .help = "Devices that packets come from and go to"},
 	{IN_DATAPLANE(STRINGS, "sources", sources),
 		.help = "Our addresses towards the mirrors, networks with all their addresses; "
@@ -132,6 +133,8 @@ const struct setting settings[] = {
 	{IN_SERVICE(CHOICE, "reply_check", reply_check), .default_text = "auto",
 		.choices = reply_check_choices, .later = "redis clickhouse",
 		.help = "How an answer is told from an error; auto: by the port of each listen"},
+	{IN_SERVICE(BOOL, "udp_answers", udp_answers), .default_text = "true",
+		.help = "Whether mirrors answer datagrams; false, as for syslog: none is missed"},
 	{IN_SERVICE(CHOICE, "ping", ping), .default_text = "tcp", .choices = ping_choices,
 		.later = "http sphinxapi mysql redis clickhouse influx galera",
 		.help = "How an idle mirror is asked whether it lives"},

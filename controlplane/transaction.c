@@ -82,6 +82,8 @@ add_service(struct transaction *t, const struct model_service *s, unsigned liste
 	service->idle_timeout_ms = (uint32_t)(s->listens[listen].protocol == IPPROTO_UDP
 						      ? s->settings.udp_idle_timeout_ms
 						      : s->settings.idle_timeout_ms);
+	service->is_one_way =
+		s->listens[listen].protocol == IPPROTO_UDP && !s->settings.udp_answers;
 	service->reply_check = (uint8_t)reply_check_of(s, &s->listens[listen]);
 	service->selector = strategy_at(s->settings.ha_strategy)->selector;
 	snprintf(service->name, sizeof(service->name), "%s", s->name);

@@ -50,7 +50,8 @@ connect_open(struct ledger *ledger, const struct connect_request *request, uint3
 			       : KARMALB_COUNTER_DROP_NO_FLOW;
 	if (!packet_is_unicast(&key->source))
 		return KARMALB_COUNTER_DROP_MALFORMED;
-	if (!is_datagram && ledger->flows->worker->half_open_free == FLOW_NONE)
+	if (is_datagram ? udp_is_full(ledger->flows)
+			: ledger->flows->worker->half_open_free == FLOW_NONE)
 		return KARMALB_COUNTER_DROP_HALF_OPEN_FULL;
 	enum karmalb_worker_counter reason = choose_mirror(ledger, service, &slot);
 
@@ -155,7 +156,7 @@ enter_flow(struct ledger *ledger, const struct connect_request *request,
 	memcpy(flow->client_mac, request->client_mac, sizeof(flow->client_mac));
 	flow->client_port_in = request->client_port_in;
 	flow->epoch = ledger->tables->epoch;
-	flow->vlan = request->vlan;
+	flow_hold_vlan(table, flow, request->vlan);
 	if (request->view->kind & PACKET_IS_UDP)
 		udp_open(ledger, flow);
 	else

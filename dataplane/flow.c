@@ -187,6 +187,7 @@ flow_give(struct flow_table *table, uint32_t record)
 	table->worker->slot_uses[flow->slot]--;
 	table->worker->n_flows--;
 	flow_change(flow);
+	flow_hold_vlan(table, flow, 0);
 	flow->state = FLOW_FREE;
 	flow->next_free = table->worker->first_free;
 	flow_changed(flow);

@@ -27,7 +27,7 @@
 #include "tables.h"
 
 #define FLOW_MAGIC          UINT64_C(0x776f6c66626c6d6b) /* "kmlbflow" */
-#define FLOW_LAYOUT_VERSION 2
+#define FLOW_LAYOUT_VERSION 3
 #define FLOW_NONE           UINT32_MAX
 #define FLOW_BUCKET_WAYS    10
 #define FLOW_PORT_FIRST     1024 /* source ports we use: this one up to 65535 */
@@ -40,9 +40,10 @@ enum flow_state {
 	FLOW_SYN_SENT,  /* SYN forwarded; half-open */
 	FLOW_SYN_ACKED, /* SYN-ACK forwarded, client's ACK not yet seen; half-open */
 	FLOW_ESTABLISHED,
-	FLOW_CLOSING,  /* at least one FIN seen, not all of them acknowledged */
-	FLOW_RESTING,  /* over; keeps our (source, port, mirror) from being used again */
-	FLOW_DATAGRAM, /* UDP, until nothing came for a while */
+	FLOW_CLOSING,       /* at least one FIN seen, not all of them acknowledged */
+	FLOW_RESTING,       /* over; keeps our (source, port, mirror) from being used again */
+	FLOW_DATAGRAM,      /* UDP, until nothing came for a while */
+	FLOW_DATAGRAM_SENT, /* the same as long as the mirror has sent none; in n_unanswered */
 };
 
 /* What the exchange on a flow waits for; see latency.h. */
@@ -62,6 +63,7 @@ enum flow_flag {
 	FLOW_FLAG_MIRROR_FIN_ACKED = 1 << 4,
 	FLOW_FLAG_MIRROR_FIRST = 1 << 5,    /* the mirror's FIN came first: it holds TIME-WAIT */
 	FLOW_FLAG_CLIENT_UNLINKED = 1 << 6, /* client's entry is gone or another flow's */
+	FLOW_FLAG_HANDSHAKE = 1 << 7, /* what waits is a greeting or login, no query, see reply.h */
 };
 
 /* One flow.  Written by the owning worker only, between flow_change() and flow_changed(). */
@@ -108,10 +110,11 @@ static_assert(sizeof(struct flow_bucket) == 64, "one cache line");
 /* The VLAN tags that clients' packets come with, as they stand in a frame; priorities are 0. */
 struct flow_vlan {
 	uint8_t tags[8];
-	uint8_t size; /* 4 or 8; 0: unused */
+	uint8_t size; /* 4 or 8 */
 	uint8_t pad[3];
+	uint32_t n_uses; /* records that hold it; 0: free, whatever it says */
 };
-static_assert(sizeof(struct flow_vlan) == 12, "shared memory layout");
+static_assert(sizeof(struct flow_vlan) == 16, "shared memory layout");
 
 /* One worker's part that is not an array.  The worker writes, control reads (relaxed). */
 struct flow_worker {
@@ -122,13 +125,13 @@ struct flow_worker {
 	uint32_t sweep_at;   /* next record to be looked at by the sweep */
 	uint32_t half_open_free;
 	uint32_t wheel_ms; /* half-open deadlines up to here are done */
-	uint32_t n_vlans;  /* seen so far, number 0 not counted */
+	uint32_t n_vlans;  /* the highest number ever used */
 	uint64_t swept_us; /* when the sweep last moved */
 	uint64_t reserved[2];
-	uint32_t reclaim_at; /* next record to be looked at for making room */
-	uint32_t pad;
+	uint32_t reclaim_at;   /* next record to be looked at for making room */
+	uint32_t n_unanswered; /* flows in FLOW_DATAGRAM_SENT; at most max_half_open */
 	uint32_t slot_uses[KARMALB_SLOTS_MAX]; /* records that hold this slot */
-	struct flow_vlan vlans[FLOW_VLANS];    /* [0] stands for no tag; kept for good */
+	struct flow_vlan vlans[FLOW_VLANS];    /* [0] stands for no tag */
 };
 
 /* Begins the region.  Control writes it once, at creation. */
@@ -261,6 +264,19 @@ flow_find(const struct flow_table *table, const struct tables *tables, const str
 /* A record that nobody uses, all zero but for its sequence, holding 'slot'; or FLOW_NONE. */
 uint32_t
 flow_take(struct flow_table *table, uint16_t slot);
+
+/* Lets a record hold another of flow_worker.vlans.  The caller brackets with flow_change(). */
+static inline void
+flow_hold_vlan(struct flow_table *table, struct flow *flow, uint8_t vlan)
+{
+	struct flow_vlan *vlans = table->worker->vlans;
+
+	if (flow->vlan != 0)
+		vlans[flow->vlan].n_uses--;
+	if (vlan != 0)
+		vlans[vlan].n_uses++;
+	flow->vlan = vlan;
+}
 
 /* Gives a record back.  Its entries have been unlinked. */
 void

@@ -3,6 +3,7 @@
 #include "icmp.h"
 
 #include <netinet/in.h>
+#include <string.h>
 
 #include "tcp.h"
 #include "udp.h"
@@ -19,6 +20,20 @@ is_unreachable(const uint8_t *frame, const struct packet_view *view)
 	if (view->kind & PACKET_IS_V6)
 		return icmp[0] == V6_UNREACHABLE;
 	return icmp[0] == V4_UNREACHABLE && icmp[1] != V4_FRAG_NEEDED;
+}
+
+/* Whether the error comes from the mirror itself, not from a router on the way. */
+static bool
+is_from_mirror(const uint8_t *frame, const struct packet_view *view, const struct table_slot *slot)
+{
+	const uint8_t *ip = &frame[view->ip_offset];
+	struct karmalb_address source;
+
+	if (view->kind & PACKET_IS_V6)
+		memcpy(&source, &ip[8], sizeof(source));
+	else
+		source = karmalb_address_from_v4(checksum_load32(&ip[12]));
+	return memcmp(&source, &slot->address.address, sizeof(source)) == 0;
 }
 
 /* Whether the embedded segment can be one that we forwarded. */
@@ -42,7 +57,8 @@ icmp_take(struct ledger *ledger, struct flow *flow, enum flow_side sent_to, cons
 		return true;
 	if (flow->state == FLOW_SYN_SENT)
 		tcp_syn_unreachable(ledger, flow);
-	else if (flow->state == FLOW_DATAGRAM)
+	else if (view->key.protocol == IPPROTO_UDP &&
+		 is_from_mirror(frame, view, &ledger->tables->slots[flow->slot]))
 		udp_unreachable(ledger, flow);
 	return true;
 }

@@ -76,6 +76,7 @@ intent_draft_service(struct intent_draft *d, const struct karmalb_service *messa
 		.first_mirror = intent->n_mirrors,
 		.selector = message->selector,
 		.reply_check = message->reply_check,
+		.is_one_way = message->is_one_way,
 	};
 	memcpy(intent->services[intent->n_services - 1].name, message->name, sizeof(message->name));
 	d->services_due--;
@@ -239,7 +240,7 @@ check_service_message(
 			"SERVICE %u (%s) announces %u mirrors, expected at "
 			"most %u",
 			m->service, m->name, m->n_mirrors, KARMALB_MIRRORS_MAX);
-	if (!is_endpoint_sound(&m->listen) || memcmp(m->pad, "\0", 2) != 0)
+	if (!is_endpoint_sound(&m->listen) || m->pad != 0)
 		return err_set(err, -EPROTO,
 			"SERVICE %u (%s): listen needs a port, TCP or UDP, and "
 			"zero padding",
@@ -250,6 +251,10 @@ check_service_message(
 	if (m->reply_check >= KARMALB_N_REPLY_CHECKS)
 		return err_set(err, -EPROTO, "SERVICE %u (%s): reply_check %u, expected below %u",
 			m->service, m->name, m->reply_check, KARMALB_N_REPLY_CHECKS);
+	if (m->is_one_way > (m->listen.protocol == IPPROTO_UDP))
+		return err_set(err, -EPROTO,
+			"SERVICE %u (%s): is_one_way %u, expected 0 or, with UDP, 1", m->service,
+			m->name, m->is_one_way);
 	if (!are_timeouts_in_range(m))
 		return err_set(err, -EPROTO,
 			"SERVICE %u (%s): connect %u, query %u, idle %u ms, "

@@ -26,6 +26,7 @@ struct intent_service {
 	uint16_t n_mirrors;
 	uint8_t selector;    /* enum karmalb_selector */
 	uint8_t reply_check; /* enum karmalb_reply_check */
+	bool is_one_way;
 	char name[KARMALB_NAME_MAX];
 };
 

@@ -19,20 +19,33 @@ wait_end(struct ledger *ledger, struct flow *flow)
 	slot->waiting_since_us -= ledger->now_us - age_of(ledger, flow);
 }
 
+static const struct table_slot *
+slot_of(const struct ledger *ledger, const struct flow *flow)
+{
+	return &ledger->tables->slots[flow->slot];
+}
+
+static enum karmalb_reply_check
+check_of(const struct ledger *ledger, const struct flow *flow)
+{
+	return (enum karmalb_reply_check)slot_of(ledger, flow)->reply_check;
+}
+
 static enum reply_verdict
 judge(const struct ledger *ledger, const struct flow *flow)
 {
-	return reply_judge((enum karmalb_reply_check)ledger->tables->slots[flow->slot].reply_check,
-		ledger->answer, ledger->answer_size);
+	return reply_judge(check_of(ledger, flow), flow->flags & FLOW_FLAG_HANDSHAKE,
+		ledger->payload, ledger->payload_size);
 }
 
 /* The query is no longer waiting: it is answered, if only to say that it failed. */
 static void
-answered(struct ledger *ledger, struct flow *flow)
+answered(struct ledger *ledger, struct flow *flow, enum reply_verdict verdict)
 {
 	uint64_t *outcomes = ledger->slots[flow->slot].outcomes;
-	enum reply_verdict verdict = judge(ledger, flow);
 
+	if (verdict == REPLY_HANDSHAKE)
+		return;
 	if (verdict == REPLY_WRONG) {
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_WRONG_REPLIES, age_of(ledger, flow));
 		return;
@@ -42,13 +55,16 @@ answered(struct ledger *ledger, struct flow *flow)
 	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow), 0);
 }
 
-/* The mirror speaks first: a sign of life, unless it is to say that it will not serve. */
+/*
+ * The mirror speaks first: a sign of life, unless it is to say that it will not serve.  What is
+ * known for its protocol's greeting proves as little as a SYN-ACK.
+ */
 static void
-greeted(struct ledger *ledger, struct flow *flow)
+greeted(struct ledger *ledger, struct flow *flow, enum reply_verdict verdict)
 {
-	if (judge(ledger, flow) == REPLY_WRONG)
+	if (verdict == REPLY_WRONG)
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_WRONG_REPLIES, 0);
-	else
+	else if (verdict != REPLY_HANDSHAKE && verdict != REPLY_NOT_YET)
 		ledger_sample(ledger, flow, SAMPLE_GREETING, 0, 0);
 }
 
@@ -67,8 +83,8 @@ settle(struct ledger *ledger, struct flow *flow)
 		latency_time_out(ledger, flow);
 }
 
-void
-latency_query_begins(struct ledger *ledger, struct flow *flow)
+static void
+wait_begin(struct ledger *ledger, struct flow *flow)
 {
 	flow->exchange = FLOW_EXCHANGE_WAIT;
 	flow->began_us = (uint32_t)ledger->now_us;
@@ -77,15 +93,45 @@ latency_query_begins(struct ledger *ledger, struct flow *flow)
 }
 
 void
+latency_query_begins(struct ledger *ledger, struct flow *flow)
+{
+	bool is_greeted = flow->exchange == FLOW_EXCHANGE_ANSWER;
+	enum reply_query query = reply_query(
+		check_of(ledger, flow), is_greeted, ledger->payload, ledger->payload_size);
+
+	flow->flags &= (uint8_t)~FLOW_FLAG_HANDSHAKE;
+	if (query == REPLY_QUERY_NONE || slot_of(ledger, flow)->is_one_way)
+		return;
+	if (query == REPLY_QUERY_HANDSHAKE)
+		flow->flags |= FLOW_FLAG_HANDSHAKE;
+	wait_begin(ledger, flow);
+}
+
+void
+latency_query_follows(struct ledger *ledger, struct flow *flow)
+{
+	flow->flags &= (uint8_t)~FLOW_FLAG_HANDSHAKE;
+	settle(ledger, flow);
+	if (flow->exchange != FLOW_EXCHANGE_WAIT)
+		return;
+	wait_end(ledger, flow);
+	wait_begin(ledger, flow);
+}
+
+void
 latency_answer_begins(struct ledger *ledger, struct flow *flow)
 {
+	enum reply_verdict verdict = judge(ledger, flow);
+
 	settle(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_IDLE)
+		greeted(ledger, flow, verdict);
+	else if (verdict == REPLY_NOT_YET)
+		return;
 	if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		wait_end(ledger, flow);
 	if (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT)
-		answered(ledger, flow);
-	else if (flow->exchange == FLOW_EXCHANGE_IDLE)
-		greeted(ledger, flow);
+		answered(ledger, flow, verdict);
 	flow->exchange = FLOW_EXCHANGE_ANSWER;
 }
 
@@ -155,5 +201,7 @@ latency_unreachable(struct ledger *ledger, struct flow *flow, enum karmalb_outco
 	settle(ledger, flow);
 	if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		fail(ledger, flow, outcome);
+	else if (slot_of(ledger, flow)->is_one_way)
+		ledger_failure(ledger, flow, outcome, 0);
 	flow->exchange = FLOW_EXCHANGE_LATE;
 }

@@ -10,7 +10,9 @@
  *   query_timeouts       none within it; an answer after that is no success
  *   unexpected_closings  FIN instead
  *   network_errors       RST instead
- *   none                 the client left (RST, or FIN and no answer came any more)
+ *   none                 the client left (RST, or FIN and no answer came any more), or what was
+ *                        answered was a greeting or login of the protocol that the reply check
+ *                        knows: the query is yet to come
  *
  * While a query waits it is counted in its slot's n_waiting and waiting_since_us, until any of the
  * above.  A client that half-closes no longer counts as waiting, but may still be answered.  Pure;
@@ -29,9 +31,14 @@ latency_is_new(uint32_t end, uint32_t seen)
 	return (int32_t)(end - seen) > 0;
 }
 
-/* What payload does beyond moving 'end' on; see the two functions below. */
+/*
+ * What payload, ledger->payload, does beyond moving 'end' on; see the two functions below.  A query
+ * may follow a handshake that was not answered yet: then it begins now.
+ */
 void
 latency_query_begins(struct ledger *ledger, struct flow *flow);
+void
+latency_query_follows(struct ledger *ledger, struct flow *flow);
 void
 latency_answer_begins(struct ledger *ledger, struct flow *flow);
 
@@ -44,6 +51,8 @@ latency_client_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
 	flow->client_end = end;
 	if (flow->exchange == FLOW_EXCHANGE_IDLE || flow->exchange == FLOW_EXCHANGE_ANSWER)
 		latency_query_begins(ledger, flow);
+	else if (flow->flags & FLOW_FLAG_HANDSHAKE)
+		latency_query_follows(ledger, flow);
 }
 
 /* The mirror did. */
@@ -66,7 +75,10 @@ latency_client_datagram(struct ledger *ledger, struct flow *flow);
 void
 latency_mirror_datagram(struct ledger *ledger, struct flow *flow);
 
-/* The network says that the query cannot arrive: it failed, if one waits. */
+/*
+ * The network says that the query cannot arrive: it failed, if one waits, and in any case where
+ * none ever does (table_slot.is_one_way).
+ */
 void
 latency_unreachable(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome);
 

@@ -18,9 +18,9 @@ struct ledger {
 	struct sample *samples;
 	unsigned n_samples;
 	unsigned max_samples;
-	/* Payload of the mirror's packet in hand; set for every one. */
-	const uint8_t *answer;
-	unsigned answer_size;
+	/* Payload of the packet in hand; set for every one that a flow is found or opened for. */
+	const uint8_t *payload;
+	unsigned payload_size;
 	uint32_t now_ms; /* low 32 bits */
 	uint64_t now_us;
 };

@@ -218,6 +218,16 @@ handle(struct ledger *ledger, struct passage *passage)
 		handle_mirror(ledger, passage, flow_entry_record(entry));
 }
 
+static inline void
+hold_payload(struct ledger *ledger, const struct passage *passage)
+{
+	const struct packet_view *view = &passage->view;
+
+	ledger->payload =
+		&passage->packet->data[view->l4_offset + view->l4_size - view->payload_size];
+	ledger->payload_size = view->payload_size;
+}
+
 /* Of packets that no flow knows, only a SYN or a datagram to a service lives. */
 static void
 open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
@@ -242,6 +252,8 @@ open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
 		.replaces = replaces,
 	};
 	uint32_t record;
+
+	hold_payload(ledger, passage);
 	enum karmalb_worker_counter reason = connect_open(ledger, &request, &record);
 
 	if (reason != 0)
@@ -265,7 +277,7 @@ learn_anew(struct ledger *ledger, struct flow *flow, const struct passage *passa
 	flow_change(flow);
 	memcpy(flow->client_mac, &packet->data[6], sizeof(flow->client_mac));
 	flow->client_port_in = packet->port_in;
-	flow->vlan = (uint8_t)vlan;
+	flow_hold_vlan(ledger->flows, flow, (uint8_t)vlan);
 	flow_changed(flow);
 }
 
@@ -294,6 +306,7 @@ handle_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 	struct flow *flow = &ledger->flows->records[record];
 	const struct packet_view *view = &passage->view;
 
+	hold_payload(ledger, passage);
 	if (tcp_is_plain(flow, view)) {
 		if (view->payload_size > 0) {
 			flow_change(flow);
@@ -314,9 +327,7 @@ handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	struct flow *flow = &ledger->flows->records[record];
 	const struct packet_view *view = &passage->view;
 
-	ledger->answer =
-		&passage->packet->data[view->l4_offset + view->l4_size - view->payload_size];
-	ledger->answer_size = view->payload_size;
+	hold_payload(ledger, passage);
 	if (tcp_is_plain(flow, view)) {
 		if (view->payload_size > 0) {
 			flow_change(flow);
@@ -391,16 +402,23 @@ may_leave(struct ledger *ledger, const struct passage *passage, uint8_t port_out
 	return false;
 }
 
-static inline void
+/* Returns false where there was no room for the tags, which is counted. */
+static inline bool
 finish(struct ledger *ledger, struct passage *passage, uint8_t port_out, unsigned vlan)
 {
+	static const struct flow_vlan untagged;
 	struct pipeline_packet *packet = passage->packet;
 
-	packet->verdict = PIPELINE_SEND;
 	packet->port_out = port_out;
 	packet->size_out = passage->view.frame_size;
-	if (__builtin_expect(((passage->view.kind & PACKET_IS_TAGGED) | vlan) != 0, 0))
-		vlan_retag(packet, passage->view.ip_offset, &ledger->flows->worker->vlans[vlan]);
+	if (__builtin_expect(((passage->view.kind & PACKET_IS_TAGGED) | vlan) != 0, 0) &&
+		!vlan_retag(packet, passage->view.ip_offset,
+			vlan != 0 ? &ledger->flows->worker->vlans[vlan] : &untagged)) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_HEADROOM);
+		return false;
+	}
+	packet->verdict = PIPELINE_SEND;
+	return true;
 }
 
 static inline void
@@ -485,7 +503,8 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 	struct rewrite to = way_to_client(ledger->tables, flow);
 
 	rewrite(passage, &to);
-	finish(ledger, passage, flow->client_port_in, flow->vlan);
+	if (!finish(ledger, passage, flow->client_port_in, flow->vlan))
+		return;
 	counters->to_client_packets++;
 	counters->to_client_bytes += passage->view.frame_size;
 }

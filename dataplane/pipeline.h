@@ -30,13 +30,14 @@ enum pipeline_verdict {
 /* One packet.  The caller owns the bytes and fills the upper half. */
 struct pipeline_packet {
 	/*
-	 * Ethernet header first; writable, and so are the 8 bytes before it; need not be aligned.
-	 * Moves by up to 8 bytes either way when VLAN tags come or go.
+	 * Ethernet header first; need not be aligned.  Moves by up to 8 bytes either way when VLAN
+	 * tags come or go.
 	 */
 	uint8_t *data;
-	uint16_t size;   /* bytes at 'data' */
-	uint8_t port_in; /* index into tables.ports */
-	bool is_l4_bad;  /* the device says that the L4 checksum is wrong */
+	uint16_t size;    /* bytes at 'data' */
+	uint8_t headroom; /* writable bytes before it; more than 8 are not needed */
+	uint8_t port_in;  /* index into tables.ports */
+	bool is_l4_bad;   /* the device says that the L4 checksum is wrong */
 	/* filled by pipeline_burst() */
 	uint8_t verdict; /* enum pipeline_verdict */
 	uint8_t port_out;

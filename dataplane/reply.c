@@ -1,66 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Heads of answers.  No state; any thread. */
+/* Heads of queries and answers.  No state; any thread. */
 #include "reply.h"
 
+#include <stddef.h>
 #include <string.h>
 
-/* "HTTP/1.1 503": a status of 500 or above is the server's own failure. */
-static enum reply_verdict
-judge_http(const uint8_t *head, unsigned size)
-{
-	if (size < 12 || memcmp(head, "HTTP/1.", 7) != 0 || head[8] != ' ')
-		return REPLY_GOOD;
-	return head[9] >= '5' && head[9] <= '9' ? REPLY_WRONG : REPLY_GOOD;
-}
+#define MYSQL_HEADER   4 /* length (3), number of the packet in its exchange (1) */
+#define MYSQL_COMMANDS 4 /* looked at in one segment */
 
-/* searchd's own version number comes first in a connection, before or with the first answer. */
-static enum reply_verdict
-judge_sphinxapi(const uint8_t *head, unsigned size)
-{
-	enum {
-		STATUS_OK,
-		STATUS_ERROR,
-		STATUS_RETRY,
-		STATUS_WARNING
-	};
-	static const uint8_t version[4] = {0, 0, 0, 1};
+enum mysql_byte {
+	MYSQL_OK = 0x00,
+	MYSQL_ERR = 0xff,
+	MYSQL_COM_QUIT = 0x01,
+	MYSQL_COM_STMT_SEND_LONG_DATA = 0x18,
+	MYSQL_COM_STMT_CLOSE = 0x19,
+};
 
-	if (size >= 4 && memcmp(head, version, 4) == 0 && (size == 4 || size >= 12)) {
-		head += 4;
-		size -= 4;
+enum searchd_status {
+	SEARCHD_OK,
+	SEARCHD_ERROR,
+	SEARCHD_RETRY,
+	SEARCHD_WARNING,
+};
+
+/* What each side of SphinxAPI begins a connection with. */
+static const uint8_t sphinxapi_version[4] = {0, 0, 0, 1};
+
+static enum reply_query
+mysql_query(const uint8_t *head, unsigned size);
+static enum reply_verdict
+judge_http(const uint8_t *head, unsigned size);
+static enum reply_verdict
+judge_sphinxapi(bool is_handshake, const uint8_t *head, unsigned size);
+static enum reply_verdict
+judge_mysql(const uint8_t *head, unsigned size);
+
+enum reply_query
+reply_query(enum karmalb_reply_check check, bool is_greeted, const uint8_t *head, unsigned size)
+{
+	switch (check) {
+	case KARMALB_REPLY_CHECK_SPHINXAPI:
+		if (size != sizeof(sphinxapi_version) || memcmp(head, sphinxapi_version, size) != 0)
+			return REPLY_QUERY;
+		return is_greeted ? REPLY_QUERY_NONE : REPLY_QUERY_HANDSHAKE;
+	case KARMALB_REPLY_CHECK_MYSQL:
+		return mysql_query(head, size);
+	case KARMALB_REPLY_CHECK_HTTP:
+	case KARMALB_REPLY_CHECK_NONE:
+	case KARMALB_N_REPLY_CHECKS:
+		break;
 	}
-	if (size < 8 || head[0] != 0) /* status, version of the command, length */
-		return REPLY_GOOD;
-	if (head[1] == STATUS_ERROR || head[1] == STATUS_RETRY)
-		return REPLY_WRONG;
-	return head[1] == STATUS_WARNING ? REPLY_WARNING : REPLY_GOOD;
-}
-
-/* Length (3), number (1), then what it is: 0xff ERR, 0x00 OK. */
-static enum reply_verdict
-judge_mysql(const uint8_t *head, unsigned size)
-{
-	if (size < 7)
-		return REPLY_GOOD;
-	unsigned length = head[0] | head[1] << 8 | head[2] << 16;
-
-	if (head[4] == 0xff && length >= 3)
-		return REPLY_WRONG;
-	/* OK: two counts, of one byte each or not looked at, status (2), warnings (2). */
-	if (head[3] == 0 || head[4] != 0 || length < 7 || size < 11 || head[5] >= 0xfb ||
-		head[6] >= 0xfb)
-		return REPLY_GOOD;
-	return head[9] != 0 || head[10] != 0 ? REPLY_WARNING : REPLY_GOOD;
+	return REPLY_QUERY;
 }
 
 enum reply_verdict
-reply_judge(enum karmalb_reply_check check, const uint8_t *head, unsigned size)
+reply_judge(enum karmalb_reply_check check, bool is_handshake, const uint8_t *head, unsigned size)
 {
 	switch (check) {
 	case KARMALB_REPLY_CHECK_HTTP:
 		return judge_http(head, size);
 	case KARMALB_REPLY_CHECK_SPHINXAPI:
-		return judge_sphinxapi(head, size);
+		return judge_sphinxapi(is_handshake, head, size);
 	case KARMALB_REPLY_CHECK_MYSQL:
 		return judge_mysql(head, size);
 	case KARMALB_REPLY_CHECK_NONE:
@@ -68,4 +68,151 @@ reply_judge(enum karmalb_reply_check check, const uint8_t *head, unsigned size)
 		break;
 	}
 	return REPLY_GOOD;
+}
+
+/* Where a header of HTTP that begins at 'head' ends, or 'size'. */
+static unsigned
+http_header_end(const uint8_t *head, unsigned size)
+{
+	unsigned limit = size < REPLY_HEAD_MAX ? size : REPLY_HEAD_MAX;
+
+	/* Bounded by REPLY_HEAD_MAX. */
+	for (unsigned i = 4; i <= limit; i++)
+		if (memcmp(&head[i - 4], "\r\n\r\n", 4) == 0)
+			return i;
+	return size;
+}
+
+/* "HTTP/1.1 503": a status of 500 or above is the server's own failure. */
+static enum reply_verdict
+judge_http(const uint8_t *head, unsigned size)
+{
+	static const char begin[] = "HTTP/1.", interim[] = "HTTP/1.1 1";
+
+	/* "100 Continue" and its like come before the answer, sometimes with it; 101 is one. */
+	if (size >= 12 && memcmp(head, interim, sizeof(interim) - 1) == 0 &&
+		(head[10] != '0' || head[11] != '1')) {
+		unsigned end = http_header_end(head, size);
+
+		head += end;
+		size -= end;
+		if (size == 0)
+			return REPLY_NOT_YET;
+	}
+	if (size < 12 || memcmp(head, begin, sizeof(begin) - 1) != 0 || head[8] != ' ')
+		return REPLY_GOOD;
+	return head[9] >= '5' && head[9] <= '9' ? REPLY_WRONG : REPLY_GOOD;
+}
+
+/* searchd's own version number comes first in a connection, before or with the first answer. */
+static enum reply_verdict
+judge_sphinxapi(bool is_handshake, const uint8_t *head, unsigned size)
+{
+	if (size >= 4 && memcmp(head, sphinxapi_version, 4) == 0 && (size == 4 || size >= 12)) {
+		head += 4;
+		size -= 4;
+		if (size == 0)
+			return is_handshake ? REPLY_HANDSHAKE : REPLY_NOT_YET;
+	}
+	if (size < 8 || head[0] != 0) /* status, version of the command, length */
+		return REPLY_GOOD;
+	if (head[1] == SEARCHD_ERROR || head[1] == SEARCHD_RETRY)
+		return REPLY_WRONG;
+	return head[1] == SEARCHD_WARNING ? REPLY_WARNING : REPLY_GOOD;
+}
+
+static unsigned
+mysql_length(const uint8_t *head)
+{
+	return head[0] | (unsigned)head[1] << 8 | (unsigned)head[2] << 16;
+}
+
+/* Content type, then version 3.1 to 3.4; a packet of MySQL beginning so would be of 64 kB. */
+static bool
+is_tls(const uint8_t *head, unsigned size)
+{
+	return size >= 3 && head[0] >= 0x14 && head[0] <= 0x17 && head[1] == 3 && head[2] >= 1 &&
+	       head[2] <= 4;
+}
+
+/* A login goes on numbering the packets of the server's greeting, a command begins at 0. */
+static enum reply_query
+mysql_query(const uint8_t *head, unsigned size)
+{
+	if (is_tls(head, size))
+		return REPLY_QUERY;
+	/* Bounded by MYSQL_COMMANDS. */
+	for (unsigned i = 0; i < MYSQL_COMMANDS; i++) {
+		if (size <= MYSQL_HEADER)
+			return REPLY_QUERY;
+		if (head[3] != 0)
+			return REPLY_QUERY_HANDSHAKE;
+		if (head[4] != MYSQL_COM_QUIT && head[4] != MYSQL_COM_STMT_CLOSE &&
+			head[4] != MYSQL_COM_STMT_SEND_LONG_DATA)
+			return REPLY_QUERY;
+		unsigned packet_size = MYSQL_HEADER + mysql_length(head);
+
+		if (size <= packet_size)
+			return REPLY_QUERY_NONE;
+		head += packet_size;
+		size -= packet_size;
+	}
+	return REPLY_QUERY;
+}
+
+/* Errors that speak of the server's condition, not of the statement. */
+static bool
+is_mysql_failure(const uint8_t *code)
+{
+	static const uint16_t codes[] = {
+		1016, /* cannot open file */
+		1021, /* disk full */
+		1024, /* error on reading a file */
+		1026, /* error on writing a file */
+		1030, /* error from the storage engine */
+		1034, /* incorrect key file */
+		1037, /* out of memory */
+		1038, /* out of sort memory */
+		1040, /* too many connections */
+		1041, /* out of resources */
+		1042, /* cannot get the host's name */
+		1047, /* unknown command; also Galera: not yet prepared for use */
+		1053, /* shutdown in progress */
+		1077, /* normal shutdown */
+		1079, /* shutdown complete */
+		1114, /* table full */
+		1129, /* host is blocked: ours */
+		1130, /* host is not allowed: ours */
+		1135, /* cannot create a thread */
+		1180, /* error during commit */
+		1194, /* table crashed */
+		1195, /* table crashed, and its repair failed */
+		1203, /* too many connections of this user */
+	};
+	uint16_t wanted = (uint16_t)(code[0] | code[1] << 8);
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i] == wanted)
+			return true;
+	return false;
+}
+
+/* Number 0 is a greeting, 1 the answer to a command, what comes after that belongs to a login. */
+static enum reply_verdict
+judge_mysql(const uint8_t *head, unsigned size)
+{
+	if (size < MYSQL_HEADER + 3 || is_tls(head, size))
+		return REPLY_GOOD;
+	unsigned length = mysql_length(head);
+
+	if (size == length + 7) /* compressed, with three bytes more of header */
+		return REPLY_GOOD;
+	if (head[4] == MYSQL_ERR && length >= 3 && is_mysql_failure(&head[5]))
+		return REPLY_WRONG;
+	if (head[3] != 1)
+		return REPLY_HANDSHAKE;
+	/* OK: two counts, of one byte each or not looked at, status (2), warnings (2). */
+	if (head[4] != MYSQL_OK || length < 7 || size < 11 || head[5] >= 0xfb || head[6] >= 0xfb)
+		return REPLY_GOOD;
+	return head[9] != 0 || head[10] != 0 ? REPLY_WARNING : REPLY_GOOD;
 }

@@ -171,6 +171,7 @@ roster_build(struct roster *r, const struct roster_plan *plan, struct err *err)
 			t->query_timeout_ms = s->query_timeout_ms;
 			t->idle_timeout_ms = s->idle_timeout_ms;
 			t->reply_check = s->reply_check;
+			t->is_one_way = s->is_one_way;
 		}
 	}
 	const struct tables_parts parts = {

@@ -25,7 +25,8 @@ struct table_slot {
 	uint32_t query_timeout_ms;
 	uint32_t idle_timeout_ms;
 	uint8_t reply_check; /* enum karmalb_reply_check */
-	uint8_t pad[3];
+	bool is_one_way;     /* nobody waits for answers */
+	uint8_t pad[2];
 };
 static_assert(sizeof(struct table_slot) == 64, "one cache line");
 

@@ -139,7 +139,8 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 	if (state == FLOW_SYN_SENT)
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_TIMEOUTS,
 			(uint32_t)ledger->now_us - flow->began_us);
-	if (state == FLOW_DATAGRAM && flow->exchange == FLOW_EXCHANGE_WAIT)
+	if ((state == FLOW_DATAGRAM || state == FLOW_DATAGRAM_SENT) &&
+		flow->exchange == FLOW_EXCHANGE_WAIT)
 		latency_time_out(ledger, flow);
 	if (state != FLOW_RESTING)
 		rest(ledger, flow, rest_of(flow));
@@ -303,6 +304,8 @@ rest(struct ledger *ledger, struct flow *flow, uint32_t rest_ms)
 {
 	if (flow_is_half_open(flow))
 		half_open_remove(ledger->flows, flow->half_open);
+	else if (flow->state == FLOW_DATAGRAM_SENT)
+		ledger->flows->worker->n_unanswered--;
 	latency_abandon(ledger, flow);
 	flow->state = FLOW_RESTING;
 	flow->expires_ms = tcp_deadline(ledger, rest_ms);

@@ -14,7 +14,8 @@ idle_deadline(const struct ledger *ledger, const struct flow *flow)
 void
 udp_open(struct ledger *ledger, struct flow *flow)
 {
-	flow->state = FLOW_DATAGRAM;
+	flow->state = FLOW_DATAGRAM_SENT;
+	ledger->flows->worker->n_unanswered++;
 	flow->expires_ms = idle_deadline(ledger, flow);
 	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
 	ledger->slots[flow->slot].opened++;
@@ -34,6 +35,10 @@ void
 udp_mirror_packet(struct ledger *ledger, struct flow *flow)
 {
 	flow_change(flow);
+	if (flow->state == FLOW_DATAGRAM_SENT) {
+		flow->state = FLOW_DATAGRAM;
+		ledger->flows->worker->n_unanswered--;
+	}
 	flow->expires_ms = idle_deadline(ledger, flow);
 	latency_mirror_datagram(ledger, flow);
 	flow_changed(flow);
@@ -45,8 +50,8 @@ udp_unreachable(struct ledger *ledger, struct flow *flow)
 {
 	flow_change(flow);
 	latency_unreachable(ledger, flow,
-		flow->mirror_end == 0 ? KARMALB_OUTCOME_CONNECT_FAILURES
-				      : KARMALB_OUTCOME_NETWORK_ERRORS);
+		flow->state == FLOW_DATAGRAM_SENT ? KARMALB_OUTCOME_CONNECT_FAILURES
+						  : KARMALB_OUTCOME_NETWORK_ERRORS);
 	flow->expires_ms = ledger->now_ms;
 	flow_changed(flow);
 }

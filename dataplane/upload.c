@@ -163,6 +163,7 @@ note_worker(struct upload *u, unsigned number)
 		.busy_us = load(&w->busy_us),
 		.n_flows = __atomic_load_n(&w->flows.worker->n_flows, __ATOMIC_RELAXED),
 		.n_half_open = __atomic_load_n(&w->flows.worker->n_half_open, __ATOMIC_RELAXED),
+		.n_unanswered = __atomic_load_n(&w->flows.worker->n_unanswered, __ATOMIC_RELAXED),
 	};
 
 	for (unsigned i = 0; i < KARMALB_N_COUNTERS; i++)

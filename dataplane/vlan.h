@@ -13,12 +13,16 @@
 #define VLAN_HEADROOM (PACKET_TAGS_MAX * PACKET_TAG_SIZE)
 
 /*
- * The number in flow_worker.vlans of a frame's tags, which are entered there when new; 0: none.
- * 'likely' is tried first.  -1 when FLOW_VLANS - 1 others are there.
+ * The number in flow_worker.vlans of a frame's tags; 0: none.  What no flow holds gets a free
+ * number, which is its own only when a flow holds it before the next call (flow_hold_vlan).
+ * 'likely', 0 or one held by a flow, is tried first.  -1 when flows hold FLOW_VLANS - 1 others.
  */
 int
 vlan_number(struct flow_worker *worker, const uint8_t *frame, unsigned ip_offset, unsigned likely);
 
-/* Lets a packet carry 'vlan' (of size 0: no tag) in place of what it carries. */
-void
+/*
+ * Lets a packet carry 'vlan' (of size 0: no tag) in place of what it carries.  Returns false, and
+ * has changed nothing, where there is no room for that before the packet.
+ */
+bool
 vlan_retag(struct pipeline_packet *packet, unsigned ip_offset, const struct flow_vlan *vlan);

@@ -184,6 +184,7 @@ describe(struct pipeline_packet *packets, struct rte_mbuf **mbufs, unsigned n, u
 		packets[i] = (struct pipeline_packet){
 			.data = rte_pktmbuf_mtod(m, uint8_t *),
 			.size = m->nb_segs == 1 ? m->data_len : 0,
+			.headroom = (uint8_t)RTE_MIN(rte_pktmbuf_headroom(m), UINT8_MAX),
 			.port_in = port,
 			.is_l4_bad = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) ==
 				     RTE_MBUF_F_RX_L4_CKSUM_BAD,

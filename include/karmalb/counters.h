@@ -45,7 +45,7 @@ enum karmalb_outcome {
 	X(DROP_IP_CHECKSUM, drop_ip_checksum, "IPv4 header checksum wrong")                      \
 	X(DROP_L4_CHECKSUM, drop_l4_checksum, "TCP or UDP checksum flagged wrong by the device") \
 	X(DROP_FRAGMENT, drop_fragment, "IP fragment")                                           \
-	X(DROP_VLAN, drop_vlan, "more than two VLAN tags, or 255 others seen")                   \
+	X(DROP_VLAN, drop_vlan, "more than two VLAN tags, or 255 others in use")                 \
 	X(DROP_PROTOCOL, drop_protocol, "protocol that no service has")                          \
 	X(DROP_ICMP, drop_icmp, "ICMP message that is no error about a flow of ours")            \
 	X(DROP_TTL, drop_ttl, "time to live used up")                                            \
@@ -55,11 +55,12 @@ enum karmalb_outcome {
 	X(DROP_NO_SOURCE_PORT, drop_no_source_port,                                              \
 		"every probed source port towards the mirror busy")                              \
 	X(DROP_FLOW_TABLE_FULL, drop_flow_table_full, "no flow record free")                     \
-	X(DROP_HALF_OPEN_FULL, drop_half_open_full, "too many flows without SYN-ACK")            \
+	X(DROP_HALF_OPEN_FULL, drop_half_open_full, "too many flows not answered yet")           \
 	X(DROP_TCP_STATE, drop_tcp_state, "TCP flags that the flow's state does not allow")      \
 	X(DROP_NO_NEXT_HOP, drop_no_next_hop, "next hop's MAC address not known")                \
 	X(DROP_PORT_DOWN, drop_port_down, "the port to leave by has no link")                    \
 	X(DROP_TOO_BIG, drop_too_big, "packet larger than the MTU of the port to leave by")      \
+	X(DROP_HEADROOM, drop_headroom, "no room before it for the client's VLAN tags")          \
 	X(DROP_TX_FULL, drop_tx_full, "device took no more packets")
 
 enum karmalb_worker_counter {

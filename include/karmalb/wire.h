@@ -96,7 +96,8 @@ struct karmalb_service {
 	uint32_t idle_timeout_ms;    /* established flow without a packet; 1,000 .. 604,800,000 */
 	uint8_t selector;            /* enum karmalb_selector */
 	uint8_t reply_check;         /* enum karmalb_reply_check */
-	uint8_t pad[2];
+	uint8_t is_one_way;          /* 1: UDP that nobody answers; no query is waited for */
+	uint8_t pad;
 	char name[KARMALB_NAME_MAX]; /* for sentences only */
 };
 
@@ -189,9 +190,10 @@ struct karmalb_worker_totals {
 	struct karmalb_header header;
 	uint16_t worker;
 	uint16_t pad[3];
-	uint64_t busy_us;     /* time spent with packets in hand */
-	uint64_t n_flows;     /* now: records in use, resting ones included */
-	uint64_t n_half_open; /* now */
+	uint64_t busy_us;      /* time spent with packets in hand */
+	uint64_t n_flows;      /* now: records in use, resting ones included */
+	uint64_t n_half_open;  /* now: TCP flows that are not established yet */
+	uint64_t n_unanswered; /* now: UDP flows that the mirror has not answered yet */
 	uint64_t counters[KARMALB_N_COUNTERS];
 };
 

@@ -295,13 +295,14 @@ class PipelineTest(unittest.TestCase):
         ok = b"\x07\0\0\1\0\0\0\2\0\0\0"
         warned = b"\x07\0\0\1\0\1\0\2\0\1\0"
         rows = b"\x01\0\0\1\x02\x2a\0\0\2\3def"
-        error = b"\x1f\0\0\1\xff\x15\x04#28000no"
+        failed = b"\x1f\0\0\1\xff\xfd\x03#HY000disk full"
+        mistaken = b"\x1f\0\0\1\xff\x28\x04#42000no such syntax"
         for answer, expected in ((ok, self.GOOD), (rows, self.GOOD), (warned, self.WARNED),
-                                 (error, self.WRONG)):
+                                 (failed, self.WRONG), (mistaken, self.GOOD)):
             self.assertEqual(self.outcome_of(self.MYSQL, answer, greeting=hello), expected)
         before = self.driver.counts()["greetings"]
         self.outcome_of(self.MYSQL, ok, greeting=hello)
-        self.assertEqual(self.driver.counts()["greetings"], before + 1)
+        self.assertEqual(self.driver.counts()["greetings"], before, "proves nothing")
         refusal = b"\x17\0\0\0\xff\x10\x04Too many connections"
         self.assertEqual(self.outcome_of(self.MYSQL, ok, greeting=refusal)["wrong_replies"], 1)
 
@@ -409,13 +410,13 @@ class PipelineTest(unittest.TestCase):
              "too big": ICMPv6PacketTooBig(mtu=1400), "exceeded": ICMPv6TimeExceeded()},
     }
 
-    def error(self, talk, kind, subject, to):
-        """An ICMP error of a router about a packet that we sent."""
+    def error(self, talk, kind, subject, to, by=None):
+        """An ICMP error, of a router unless it says by whom, about a packet that we sent."""
         inner = bytes(subject[talk.family.ip])
         if talk.family is V4:
             inner = inner[:20 + 8] if kind != "too big" else inner
         return (Ether(src="06:00:00:00:00:07", dst="02:00:00:00:00:01")
-                / talk.family.ip(src=talk.family.router, dst=to)
+                / talk.family.ip(src=by or talk.family.router, dst=to)
                 / self.ERRORS[talk.family][kind] / Raw(inner))
 
     def assert_error_about(self, out, talk, sent, source, destination):
@@ -484,7 +485,10 @@ class PipelineTest(unittest.TestCase):
         for n, family in enumerate((V4, V6)):
             talk = Talk(self.driver, family, UDP)
             _, subject = talk.client(b"hello")
-            error = self.error(talk, "refused", subject, family.source)
+            hint = self.error(talk, "refused", subject, family.source)
+            self.assertEqual(self.driver.send(BACK, hint)[0], FRONT)  # a router cannot know
+            self.assertEqual(outcomes(self.driver.counts(), "connect_failures"), n)
+            error = self.error(talk, "refused", subject, family.source, by=talk.mirror)
             self.assertEqual(self.driver.send(BACK, error)[0], FRONT)
             counts = self.driver.counts()
             self.assertEqual(outcomes(counts, "connect_failures"), n + 1)

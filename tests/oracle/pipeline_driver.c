@@ -167,8 +167,10 @@ run_packet(unsigned port, const char *hex)
 
 	for (unsigned value; size < FRAME_MAX && sscanf(&hex[2 * size], "%2x", &value) == 1; size++)
 		bytes[VLAN_HEADROOM + size] = (uint8_t)value;
-	struct pipeline_packet packet = {
-		.data = bytes + VLAN_HEADROOM, .size = (uint16_t)size, .port_in = (uint8_t)port};
+	struct pipeline_packet packet = {.data = bytes + VLAN_HEADROOM,
+		.size = (uint16_t)size,
+		.headroom = VLAN_HEADROOM,
+		.port_in = (uint8_t)port};
 
 	memcpy(before, pipeline.counters, sizeof(before));
 	pipeline_burst(&pipeline, &packet, 1, now_us);

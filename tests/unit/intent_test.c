@@ -280,7 +280,9 @@ START_TEST(service_field_out_of_range_is_refused)
 	s.listen.port_be = 0, refuse_service(s), s = service(0, 0);
 	s.listen.protocol = IPPROTO_ICMP, refuse_service(s), s = service(0, 0);
 	s.listen.pad = 1, refuse_service(s), s = service(0, 0);
-	s.pad[1] = 1, refuse_service(s), s = service(0, 0);
+	s.pad = 1, refuse_service(s), s = service(0, 0);
+	s.is_one_way = 1, refuse_service(s), s = service(0, 0); /* with TCP */
+	s.is_one_way = 2, s.listen.protocol = IPPROTO_UDP, refuse_service(s), s = service(0, 0);
 	memset(s.name, 'a', sizeof(s.name)), refuse_service(s), s = service(0, 0);
 	s.name[1] = '\n', refuse_service(s);
 }

@@ -144,14 +144,16 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"no setting of a service is called \"colour\", expected one of ha_strategy, "
 			"ha_period_karma, karma_rule, karma_gain, karma_forget, karma_floor, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
-			"udp_idle_timeout, reply_check, ping, ha_ping_interval, ping_port"},
+			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
+			"ping_port"},
 		{"proxy_protocol", "v2", "proxy_protocol is not available in this version"},
 		{"mirrors", "m1", "mirrors cannot be changed while running, only in the file"},
 		{"weight", "1",
 			"no setting of a service is called \"weight\", expected one of ha_strategy, "
 			"ha_period_karma, karma_rule, karma_gain, karma_forget, karma_floor, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
-			"udp_idle_timeout, reply_check, ping, ha_ping_interval, ping_port"},
+			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
+			"ping_port"},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
