@@ -80,7 +80,7 @@ decide(struct balance *b, struct model_service *s, uint64_t now_us)
 {
 	shares_judge(s, now_us);
 	shares_reweight(s, &b->model->dataplane, now_us);
-	shares_spread(s);
+	shares_spread(s, now_us);
 	for (unsigned i = 0; i < s->n_mirrors; i++) {
 		const struct model_mirror *m = &s->mirrors[i];
 		struct health_evidence e;

@@ -148,9 +148,11 @@ tell_pings(const struct health_evidence *e, char *text, size_t size)
 static bool
 leave_up(struct health *h, const struct health_evidence *e, const struct health_rule *rule)
 {
-	if (health_failures(e) < rule->dead_after)
+	bool is_row = e->errors_in_row >= rule->dead_after && !e->is_row_answered;
+
+	if (!is_row && valid_ping_failures(e) < rule->dead_after)
 		return false;
-	if (e->errors_in_row >= rule->dead_after)
+	if (is_row)
 		tell_queries(e, h->evidence, sizeof(h->evidence));
 	else
 		tell_pings(e, h->evidence, sizeof(h->evidence));
@@ -209,13 +211,15 @@ leave_trial(struct health *h, const struct health_evidence *e)
 {
 	char why[KARMALB_SENTENCE_MAX / 2];
 
-	if (e->last_success_us > h->since_us && health_failures(e) == 0) {
+	bool is_clear = e->errors_in_row == 0 || e->is_row_answered;
+
+	if (e->last_success_us > h->since_us && is_clear && valid_ping_failures(e) == 0) {
 		snprintf(h->evidence, sizeof(h->evidence), "answered a query");
 		h->state = MIRROR_UP;
 		h->n_failed_trials = 0;
 		return true;
 	}
-	if (e->last_error_us > h->since_us && e->errors_in_row > 0)
+	if (e->last_error_us > h->since_us && !is_clear)
 		snprintf(why, sizeof(why), "%s", last_error_name(e));
 	else if (e->ping_failed_us > h->since_us && e->pings_failed > 0)
 		tell_pings(e, why, sizeof(why));

@@ -11,10 +11,11 @@
  *
  * Queries and pings have a counter of their own; a mirror is dead when either reaches the
  * threshold.  An answered query is stronger than pings and voids those that failed before it.  A
- * ping alone never clears query failures: signs of life (below) only lead to a trial,
- * in which the strategy gives the mirror a small share, and only an answered query ends it.  A
- * mirror without traffic stays on trial, which costs nothing: it takes its share when traffic
- * comes.
+ * ping alone never clears query failures, and an answer with a warning leaves their row as it is,
+ * though while it is the newest that is known nobody is called dead for the row.  Signs of life
+ * (below) only lead to a trial, in which the strategy gives the mirror a small share, and only an
+ * answered query ends it.  A mirror without traffic stays on trial, which costs nothing: it takes
+ * its share when traffic comes.
  *
  * Signs of life: a ping answered after the last failure; or answered queries that brought the
  * failures in a row below the threshold (connections from before, or a strategy that ignores
@@ -47,9 +48,10 @@ mirror_state_name(enum mirror_state state);
 /* What was observed of a mirror, all its slots together.  Times are CLOCK_MONOTONIC us, 0: never.
  */
 struct health_evidence {
-	uint32_t errors_in_row;              /* of queries and connects; the highest of its slots */
-	uint32_t row[KARMALB_N_OUTCOMES];    /* that row by kind; all zero where not known */
-	uint8_t last_error;                  /* enum karmalb_outcome */
+	uint32_t errors_in_row;           /* of queries and connects; the highest of its slots */
+	uint32_t row[KARMALB_N_OUTCOMES]; /* that row by kind; all zero where not known */
+	bool is_row_answered; /* an answer came since: one with a warning, which leaves the row */
+	uint8_t last_error;   /* enum karmalb_outcome */
 	uint64_t row_began_us, row_ended_us; /* the first and the last failure of that row */
 	uint64_t last_error_us;              /* of any slot */
 	uint64_t last_success_us;            /* an answered query */

@@ -151,6 +151,22 @@ karma_report(
 }
 
 void
+karma_smooth(const struct karma *k, uint64_t now_us, double *outcomes)
+{
+	uint64_t current = karma_block_number(k->period_us, now_us);
+	double part = 1;
+
+	memset(outcomes, 0, KARMALB_N_OUTCOMES * sizeof(outcomes[0]));
+	for (unsigned i = 0; i < 2 && i <= current; i++) {
+		const struct karma_block *b = karma_block(k, current - i);
+
+		for (unsigned kind = 0; kind < KARMALB_N_OUTCOMES && b != NULL; kind++)
+			outcomes[kind] += part * (double)b->counts.outcomes[kind];
+		part = 1 - (double)(now_us % k->period_us) / (double)k->period_us;
+	}
+}
+
+void
 karma_add_life(struct karma_counts *counts, const struct karmalb_slot_totals *totals)
 {
 	counts_add_between(counts, &nothing, totals);

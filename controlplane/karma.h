@@ -79,6 +79,13 @@ void
 karma_report(
 	const struct karma *k, uint64_t now_us, unsigned n_periods, struct karma_counts *report);
 
+/*
+ * The same for one period without the step at its half: the current block, and of the one before
+ * the part that one period back from now still reaches.  'outcomes' has KARMALB_N_OUTCOMES places.
+ */
+void
+karma_smooth(const struct karma *k, uint64_t now_us, double *outcomes);
+
 /* All that one slot has counted since its instance began; adds to 'counts'. */
 void
 karma_add_life(struct karma_counts *counts, const struct karmalb_slot_totals *totals);

@@ -19,6 +19,7 @@
 #include "karma.h"
 #include "log.h"
 #include "settings.h"
+#include "strategy.h"
 
 struct pinger;
 
@@ -68,6 +69,12 @@ struct model_mirror {
 	double x;     /* ln(share / configured) up to a constant, see weight.h */
 	double share; /* announced */
 	struct model_step step;
+	uint64_t ramp_since_us;  /* slow start; 0: not on its ramp */
+	uint64_t ramp_step;      /* of SHARES_RAMP_STEPS, at the last decision */
+	bool is_joining;         /* on trial or on its ramp, and nobody counted on it before */
+	bool was_avoided;        /* by noerrors, until it is a regular mirror again */
+	enum strategy_role role; /* as last decided */
+	struct strategy_counts counts; /* that the role came from */
 	/* observed */
 	struct model_slot *slots; /* one per listen of the service */
 	struct model_ping ping;

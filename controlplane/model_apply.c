@@ -141,8 +141,10 @@ static void
 begin_mirror(struct model_mirror *m, const struct model_service *old, uint64_t now_us)
 {
 	karma_init(&m->karma, old->period_us);
-	if (old->n_reweights > 0)
+	if (old->n_reweights > 0) {
 		model_try_mirror(m, "new in the service", now_us);
+		m->is_joining = true;
+	}
 }
 
 static struct model_mirror *
@@ -188,12 +190,18 @@ set_mirrors(struct model_service *s, const struct config_service *conf, uint64_t
 	for (unsigned i = 0; i < s->n_mirrors; i++) {
 		struct model_mirror *m = &s->mirrors[i];
 		bool was_away = m->conf.state == SETTINGS_MIRROR_MAINTENANCE;
+		bool was_drained = m->conf.state == SETTINGS_MIRROR_DRAIN;
 
 		m->conf = conf->mirrors[i];
 		m->configured = (double)m->conf.weight / (double)weights;
 		if (was_away && m->conf.state != SETTINGS_MIRROR_MAINTENANCE) {
 			memset(&m->ping, 0, sizeof(m->ping));
 			model_try_mirror(m, "back from maintenance", now_us);
+			m->is_joining = true;
+		}
+		if (was_drained && m->conf.state == SETTINGS_MIRROR_ACTIVE) {
+			m->ramp_since_us = now_us;
+			m->is_joining = true;
 		}
 	}
 }

@@ -174,8 +174,8 @@ observe_ping_failed(struct model_mirror *mirror, const char *failure, uint64_t n
 	snprintf(mirror->ping.failure, sizeof(mirror->ping.failure), "%s", failure);
 }
 
-static bool
-is_failure(unsigned outcome)
+bool
+observe_is_failure(unsigned outcome)
 {
 	return outcome != KARMALB_OUTCOME_WARNINGS && outcome != KARMALB_OUTCOME_SUCCEEDED_QUERIES;
 }
@@ -187,7 +187,8 @@ tell_row(const struct model_slot *slot, struct health_evidence *evidence)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < KARMALB_N_OUTCOMES; i++) {
-		uint64_t n = is_failure(i) ? slot->totals.outcomes[i] - slot->row_base[i] : 0;
+		uint64_t n =
+			observe_is_failure(i) ? slot->totals.outcomes[i] - slot->row_base[i] : 0;
 
 		evidence->row[i] = (uint32_t)n;
 		sum += n;
@@ -215,6 +216,7 @@ observe_evidence(const struct model_service *service, const struct model_mirror 
 			e.errors_in_row = t->errors_in_row;
 			e.row_began_us = t->row_began_us;
 			e.row_ended_us = t->last_error_us;
+			e.is_row_answered = t->last_success_us > t->last_error_us;
 			e.last_error = t->last_error;
 			tell_row(slot, &e);
 		}

@@ -46,6 +46,10 @@ observe_ping_answered(struct model_mirror *mirror, uint64_t took_us, uint64_t no
 void
 observe_ping_failed(struct model_mirror *mirror, const char *failure, uint64_t now_us);
 
+/* Whether an outcome (enum karmalb_outcome) counts as a failure. */
+bool
+observe_is_failure(unsigned outcome);
+
 /* All that is known about a mirror's health; points into the mirror. */
 void
 observe_evidence(const struct model_service *service, const struct model_mirror *mirror,

@@ -49,6 +49,12 @@ enum karma_rule {
 	KARMA_RULE_DOCUMENTED, /* share x 1/latency, renormalised: gain 1, forget 0, floor 0 */
 };
 
+/* What noerrors compares the mirrors by. */
+enum karma_window {
+	KARMA_WINDOW_HALF_FULL, /* karma_window(): a block leaves as a whole */
+	KARMA_WINDOW_SMOOTH,    /* the block before fades as the present one fills */
+};
+
 enum ping_kind {
 	PING_NONE,
 	PING_TCP,
@@ -78,6 +84,7 @@ settings_mirror_state_name(unsigned state);
 struct service_settings {
 	unsigned ha_strategy;              /* for strategy_at() */
 	unsigned karma_rule;               /* enum karma_rule */
+	unsigned karma_window;             /* enum karma_window */
 	unsigned ping;                     /* enum ping_kind */
 	unsigned reply_check;              /* enum reply_check */
 	uint64_t ha_period_karma_s;        /* >= 1 */
@@ -87,8 +94,13 @@ struct service_settings {
 	uint64_t idle_timeout_ms;     /* of TCP */
 	uint64_t udp_idle_timeout_ms; /* of UDP */
 	bool udp_answers;
-	uint64_t dead_after; /* errors in a row, >= 1 */
-	uint64_t ping_port;  /* 0: the mirror's own port */
+	uint64_t dead_after;    /* errors in a row, >= 1 */
+	uint64_t ping_port;     /* 0: the mirror's own port */
+	uint64_t slow_start_ms; /* 0: off */
+	double max_dead_pct;    /* 0 .. 100, of the service's mirrors; likewise: */
+	double max_avoided_pct;
+	double noerrors_tolerance_pct; /* 0 .. 100, of a mirror's queries */
+	bool roundrobin_skip_dead;
 	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
 	double karma_forget; /* 0 .. 1 */
 	double karma_floor;  /* 0 .. 0.5: lowest share, at most half the configured one */

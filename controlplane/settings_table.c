@@ -16,6 +16,7 @@ static const char *const mirror_state_choices[] = {"active", "drain", "maintenan
 static const char *const reply_check_choices[] = {
 	"auto", "none", "http", "sphinxapi", "mysql", NULL};
 static const char *const ping_choices[] = {"none", "tcp", NULL};
+static const char *const karma_window_choices[] = {"half-full", "smooth", NULL};
 
 const char *
 settings_mirror_state_name(unsigned state)
@@ -103,7 +104,7 @@ const struct setting settings[] = {
 	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
 
 	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
-		.choice_at = strategy_name_at, .later = "noerrors least_request adaptive",
+		.choice_at = strategy_name_at, .later = "least_request adaptive",
 		.help = "How a mirror is chosen for a connection"},
 	{IN_SERVICE(DURATION, "ha_period_karma", ha_period_karma_s), .default_text = "60s",
 		.unit = "s", .min = 1, .max = DAY_S, .help = "How often shares follow karma"},
@@ -116,6 +117,20 @@ const struct setting settings[] = {
 		.help = "How much of what was learnt is forgotten each period"},
 	{IN_SERVICE(SHARE, "karma_floor", karma_floor), .default_text = "1%", .max = 0.5,
 		.help = "Lowest share of a mirror that is up; at most half its configured one"},
+	{IN_SERVICE(DURATION, "slow_start", slow_start_ms), .default_text = "10s", .unit = "ms",
+		.min = 100, .max = HOUR_MS, .zero = "off",
+		.help = "A mirror that is new or back rises to its share over so long"},
+	{IN_SERVICE(NUMBER, "noerrors_tolerance_pct", noerrors_tolerance_pct), .default_text = "3",
+		.max = 100, .help = "noerrors: up to so many errors in 100 queries count as none"},
+	{IN_SERVICE(CHOICE, "karma_window", karma_window), .default_text = "half-full",
+		.choices = karma_window_choices,
+		.help = "noerrors: queries of 0.5 to 1.5 periods; smooth: of one, fading evenly"},
+	{IN_SERVICE(NUMBER, "max_avoided_pct", max_avoided_pct), .default_text = "50", .max = 100,
+		.help = "noerrors: at most so many in 100 mirrors are avoided for their errors"},
+	{IN_SERVICE(NUMBER, "max_dead_pct", max_dead_pct), .default_text = "100", .max = 100,
+		.help = "At most so many in 100 mirrors go without for being dead"},
+	{IN_SERVICE(BOOL, "roundrobin_skip_dead", roundrobin_skip_dead), .default_text = "false",
+		.help = "roundrobin: a dead mirror loses its turn"},
 	{IN_SERVICE(COUNT, "dead_after", dead_after), .default_text = "4", .min = 1, .max = 1000,
 		.help = "Failures in a row after which a mirror is dead"},
 	{IN_SERVICE(DURATION, "agent_connect_timeout", agent_connect_timeout_ms),

@@ -7,6 +7,7 @@
 
 #include "history.h"
 #include "observe.h"
+#include "shares_inside.h"
 #include "strategy.h"
 #include "weight.h"
 
@@ -54,6 +55,7 @@ shares_judge(struct model_service *service, uint64_t now_us)
 		observe_evidence(service, m, &e);
 		if (!health_update(&m->health, &e, &rule, now_us))
 			continue;
+		m->ramp_since_us = m->health.state == MIRROR_UP ? now_us : 0;
 		log_limited(&m->log_limit, now_us,
 			m->health.state == MIRROR_DEAD ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
 			"mirror %s/%s: %s -> %s (%s)", service->name, m->conf.name,
@@ -78,43 +80,6 @@ shares_reweight(
 	       reweight_from(service, current - 1, now_us);
 }
 
-bool
-shares_spread(struct model_service *service)
-{
-	struct strategy_mirror mirrors[KARMALB_MIRRORS_MAX];
-	double shares[KARMALB_MIRRORS_MAX];
-	struct strategy_view view = {
-		.mirrors = mirrors,
-		.trial_share = strategy_trial_share(service->settings.karma_floor),
-	};
-	bool is_changed = false;
-
-	/* Strategies see only those that an operator lets take part. */
-	for (unsigned i = 0; i < service->n_mirrors; i++) {
-		const struct model_mirror *m = &service->mirrors[i];
-		struct health_evidence e;
-
-		if (m->conf.state != SETTINGS_MIRROR_ACTIVE)
-			continue;
-		observe_evidence(service, m, &e);
-		mirrors[view.n_mirrors++] = (struct strategy_mirror){
-			.configured = m->configured,
-			.weight = weight_share(m->x, m->configured),
-			.failures = health_failures(&e),
-			.state = m->health.state,
-		};
-	}
-	strategy_at(service->settings.ha_strategy)->shares(&view, shares);
-	for (unsigned i = 0, n = 0; i < service->n_mirrors; i++) {
-		struct model_mirror *m = &service->mirrors[i];
-		double share = m->conf.state == SETTINGS_MIRROR_ACTIVE ? shares[n++] : 0;
-
-		is_changed |= m->share != share;
-		m->share = share;
-	}
-	return is_changed;
-}
-
 uint64_t
 shares_reweight_due_us(const struct model_service *service, const struct model_dataplane *dataplane)
 {
@@ -127,6 +92,12 @@ shares_reweight_due_us(const struct model_service *service, const struct model_d
 	return (block + 1) * service->period_us;
 }
 
+static uint64_t
+earlier(uint64_t a_us, uint64_t b_us)
+{
+	return a_us < b_us ? a_us : b_us;
+}
+
 uint64_t
 shares_wake_us(const struct model_service *service, const struct model_dataplane *dataplane)
 {
@@ -136,14 +107,12 @@ shares_wake_us(const struct model_service *service, const struct model_dataplane
 	for (unsigned i = 0; i < service->n_mirrors; i++) {
 		const struct model_mirror *m = &service->mirrors[i];
 		struct health_evidence e;
-		uint64_t at_us;
 
+		wake_us = earlier(wake_us, shares_ramp_due_us(service, m));
 		if (m->health.state != MIRROR_DEAD || m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 			continue;
 		observe_evidence(service, m, &e);
-		at_us = health_wake_us(&m->health, &e, &rule);
-		if (at_us < wake_us)
-			wake_us = at_us;
+		wake_us = earlier(wake_us, health_wake_us(&m->health, &e, &rule));
 	}
 	return wake_us;
 }
@@ -277,7 +246,7 @@ reweight_from(struct model_service *s, uint64_t block, uint64_t now_us)
 	}
 	s->n_reweights++;
 	s->reweighted_us = now_us;
-	shares_spread(s);
+	shares_spread(s, now_us);
 	for (unsigned i = 0; i < s->n_mirrors; i++)
 		s->mirrors[i].step.share_after = s->mirrors[i].share;
 	return true;

@@ -37,7 +37,7 @@ shares_reweight(
 
 /* Runs the strategy.  Returns true when a share differs from before. */
 bool
-shares_spread(struct model_service *service);
+shares_spread(struct model_service *service, uint64_t now_us);
 
 /* When the next re-weighting is due while all goes on as it does; UINT64_MAX: none. */
 uint64_t

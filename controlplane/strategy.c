@@ -5,38 +5,49 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "noerrors.h"
+
 /* Scales shares to a sum of 'whole'; with nothing to scale all stay 0. */
 static void
-normalise(double *shares, unsigned n_shares, double whole)
+normalise(const struct strategy_view *view, struct strategy_share *shares, double whole)
 {
 	double sum = 0;
 
-	for (unsigned i = 0; i < n_shares; i++)
-		sum += shares[i];
-	for (unsigned i = 0; i < n_shares && sum > 0; i++)
-		shares[i] *= whole / sum;
+	for (unsigned i = 0; i < view->n_mirrors; i++)
+		sum += shares[i].share;
+	for (unsigned i = 0; i < view->n_mirrors && sum > 0; i++)
+		shares[i].share *= whole / sum;
 }
 
 static void
-random_shares(const struct strategy_view *view, double *shares)
+random_shares(const struct strategy_view *view, struct strategy_share *shares)
 {
 	for (unsigned i = 0; i < view->n_mirrors; i++)
-		shares[i] = view->mirrors[i].configured;
-	normalise(shares, view->n_mirrors, 1);
+		shares[i] = (struct strategy_share){view->mirrors[i].configured, STRATEGY_REGULAR};
+	normalise(view, shares, 1);
 }
 
 /* Shown as what they come to; the order makes the choice. */
 static void
-roundrobin_shares(const struct strategy_view *view, double *shares)
+roundrobin_shares(const struct strategy_view *view, struct strategy_share *shares)
 {
+	unsigned n_alive = 0;
+
 	for (unsigned i = 0; i < view->n_mirrors; i++)
-		shares[i] = 1;
-	normalise(shares, view->n_mirrors, 1);
+		n_alive += view->mirrors[i].state != MIRROR_DEAD;
+	for (unsigned i = 0; i < view->n_mirrors; i++) {
+		bool is_skipped = view->is_dead_skipped && n_alive > 0 &&
+				  view->mirrors[i].state == MIRROR_DEAD;
+
+		shares[i] = is_skipped ? (struct strategy_share){0, STRATEGY_OUT}
+				       : (struct strategy_share){1, STRATEGY_REGULAR};
+	}
+	normalise(view, shares, 1);
 }
 
 /* All dead: those with the fewest failures in a row, evenly, whatever their weights. */
 static void
-least_bad_shares(const struct strategy_view *view, double *shares)
+least_bad_shares(const struct strategy_view *view, struct strategy_share *shares)
 {
 	uint32_t fewest = UINT32_MAX;
 
@@ -44,56 +55,137 @@ least_bad_shares(const struct strategy_view *view, double *shares)
 		if (view->mirrors[i].failures < fewest)
 			fewest = view->mirrors[i].failures;
 	}
+	for (unsigned i = 0; i < view->n_mirrors; i++) {
+		shares[i].share = view->mirrors[i].failures == fewest ? 1 : 0;
+		shares[i].role = STRATEGY_OUT;
+	}
+	normalise(view, shares, 1);
+}
+
+/* How many failures in a row a dead mirror may have and take part all the same, since max_dead is
+ * reached; 0: none may. */
+static uint32_t
+failures_forgiven(const struct strategy_view *view)
+{
+	unsigned n_dead = 0, n_allowed = (unsigned)(view->max_dead * view->n_mirrors + 1e-9);
+	uint32_t forgiven = 0;
+
 	for (unsigned i = 0; i < view->n_mirrors; i++)
-		shares[i] = view->mirrors[i].failures == fewest ? 1 : 0;
-	normalise(shares, view->n_mirrors, 1);
+		n_dead += view->mirrors[i].state == MIRROR_DEAD;
+	/* Those with the fewest failures first; equals all alike.  Bounded by the mirrors. */
+	while (n_dead > n_allowed) {
+		uint32_t next = UINT32_MAX;
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < view->n_mirrors; i++) {
+			const struct strategy_mirror *m = &view->mirrors[i];
+
+			if (m->state != MIRROR_DEAD || m->failures < forgiven)
+				continue;
+			n = m->failures == next ? n + 1 : m->failures < next ? 1 : n;
+			next = m->failures < next ? m->failures : next;
+		}
+		forgiven = next + 1;
+		n_dead -= n < n_dead ? n : n_dead;
+	}
+	return forgiven;
+}
+
+/* By health alone.  False: all are dead. */
+static bool
+cast_by_health(const struct strategy_view *view, struct strategy_share *shares)
+{
+	uint32_t forgiven = failures_forgiven(view);
+	bool is_anybody_alive = false;
+
+	for (unsigned i = 0; i < view->n_mirrors; i++) {
+		const struct strategy_mirror *m = &view->mirrors[i];
+
+		is_anybody_alive |= m->state != MIRROR_DEAD;
+		shares[i].share = 0;
+		if (m->state == MIRROR_TRIAL)
+			shares[i].role = STRATEGY_TRIAL;
+		else if (m->state == MIRROR_UP || m->failures < forgiven)
+			shares[i].role = STRATEGY_REGULAR;
+		else
+			shares[i].role = STRATEGY_OUT;
+	}
+	return is_anybody_alive;
 }
 
 /* What each mirror on trial takes: the same for all, but never more than it was configured for. */
 static double
 trial_share(const struct strategy_view *view, const struct strategy_mirror *m)
 {
-	if (m->state != MIRROR_TRIAL)
-		return 0;
 	return view->trial_share < m->configured ? view->trial_share : m->configured;
 }
 
 /*
- * Mirrors that are up share by weight what the trials leave.  Caution needs someone to fall back
- * on: where less than half of the configured capacity is up, trials count as up, else the first
- * mirror to come back after a common failure would have to carry everybody's load.
+ * Caution with newcomers needs someone to fall back on: where those that are settled, neither on
+ * trial nor on their ramp, are less than half of the configured capacity, nobody is held back, else
+ * the first mirror to come back after a common failure would have to carry everybody's load.  One
+ * that joins, or was avoided, is no loss while it is held back: the others do without it already.
  */
-static void
-nodeads_shares(const struct strategy_view *view, double *shares)
+static bool
+is_cautious(const struct strategy_view *view, const struct strategy_share *shares)
 {
-	double all = 0, up = 0, trials = 0;
-	unsigned n_alive = 0;
+	double all = 0, settled = 0;
+
+	for (unsigned i = 0; i < view->n_mirrors; i++) {
+		const struct strategy_mirror *m = &view->mirrors[i];
+		bool is_held_back = shares[i].role == STRATEGY_TRIAL || m->ramp < 1;
+		bool is_missed = !is_held_back || !(m->is_joining || m->was_avoided);
+
+		if (shares[i].role != STRATEGY_AVOIDED && is_missed)
+			all += m->configured;
+		if (shares[i].role == STRATEGY_REGULAR && !is_held_back)
+			settled += m->configured;
+	}
+	return settled > 0 && 2 * settled >= all;
+}
+
+/* Shares for the roles: regular mirrors by weight, of what the trials leave. */
+static void
+deal(const struct strategy_view *view, struct strategy_share *shares)
+{
+	bool cautious = is_cautious(view, shares);
+	double trials = 0;
 
 	for (unsigned i = 0; i < view->n_mirrors; i++) {
 		const struct strategy_mirror *m = &view->mirrors[i];
 
-		all += m->configured;
-		up += m->state == MIRROR_UP ? m->configured : 0;
-		trials += trial_share(view, m);
-		n_alive += m->state != MIRROR_DEAD;
+		if (shares[i].role == STRATEGY_REGULAR)
+			shares[i].share = m->weight * (cautious ? m->ramp : 1);
+		else if (shares[i].role == STRATEGY_TRIAL && !cautious)
+			shares[i].share = m->weight;
+		else if (shares[i].role == STRATEGY_TRIAL)
+			trials += trial_share(view, m);
 	}
-	if (n_alive == 0) {
+	normalise(view, shares, cautious ? 1 - trials : 1);
+	for (unsigned i = 0; i < view->n_mirrors && cautious; i++) {
+		if (shares[i].role == STRATEGY_TRIAL)
+			shares[i].share = trial_share(view, &view->mirrors[i]);
+	}
+}
+
+static void
+nodeads_shares(const struct strategy_view *view, struct strategy_share *shares)
+{
+	if (cast_by_health(view, shares))
+		deal(view, shares);
+	else
+		least_bad_shares(view, shares);
+}
+
+static void
+noerrors_shares(const struct strategy_view *view, struct strategy_share *shares)
+{
+	if (!cast_by_health(view, shares)) {
 		least_bad_shares(view, shares);
 		return;
 	}
-
-	bool is_cautious = 2 * up >= all;
-
-	for (unsigned i = 0; i < view->n_mirrors; i++) {
-		const struct strategy_mirror *m = &view->mirrors[i];
-		bool is_regular =
-			m->state == MIRROR_UP || (m->state == MIRROR_TRIAL && !is_cautious);
-
-		shares[i] = is_regular ? m->weight : 0;
-	}
-	normalise(shares, view->n_mirrors, is_cautious ? 1 - trials : 1);
-	for (unsigned i = 0; i < view->n_mirrors && is_cautious; i++)
-		shares[i] += trial_share(view, &view->mirrors[i]);
+	noerrors_cast(view, shares);
+	deal(view, shares);
 }
 
 double
@@ -127,6 +219,14 @@ const struct strategy strategies[] = {
 		.uses_health = true,
 		.uses_karma = true,
 		.shares = nodeads_shares,
+	},
+	{
+		.name = "noerrors",
+		.help = "as nodeads, among those with the lowest rate of errors, then of warnings",
+		.selector = KARMALB_SELECTOR_WEIGHTED,
+		.uses_health = true,
+		.uses_karma = true,
+		.shares = noerrors_shares,
 	},
 	{
 		.name = "roundrobin",

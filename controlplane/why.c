@@ -4,7 +4,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "shares_inside.h"
 #include "strategy.h"
 
 static char *
@@ -47,28 +49,59 @@ why_up(const struct model_service *s, const struct model_mirror *m, char *text, 
 			is_at_floor(s, m) ? ", held at the floor" : "");
 }
 
+/* The window's queries of a mirror that noerrors looked at. */
+static void
+why_avoided(const struct model_mirror *m, char *text, size_t size)
+{
+	const struct strategy_counts *c = &m->counts;
+	double whole = c->criticals + c->warnings + c->successes;
+
+	snprintf(text, size,
+		"avoided: %.0f errors, %.0f warnings in %.0f queries, others have fewer",
+		c->criticals, c->warnings, whole);
+}
+
+static void
+why_trial(const struct model_mirror *m, char *text, size_t size)
+{
+	const char *reason = "no query known of it";
+
+	if (m->health.state == MIRROR_TRIAL)
+		reason = m->health.evidence;
+	else if (m->was_avoided)
+		reason = "its errors are a while ago";
+	snprintf(text, size, "%s, on trial at %.3g %%", reason, 100 * m->share);
+}
+
 char *
 why_share(const struct model_service *service, const struct model_mirror *mirror, char *text,
 	size_t size)
 {
 	const struct health *h = &mirror->health;
 	const struct strategy *strategy = strategy_at(service->settings.ha_strategy);
+	bool is_blind = !strategy->uses_health && mirror->role != STRATEGY_OUT;
 
 	if (mirror->conf.state == SETTINGS_MIRROR_DRAIN)
 		snprintf(text, size, "drained by an operator: no new connections");
 	else if (mirror->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 		snprintf(text, size, "in maintenance: no new connections, no pings");
-	else if (!strategy->uses_health && h->state == MIRROR_UP)
+	else if (is_blind && h->state == MIRROR_UP)
 		snprintf(text, size, "by configured weight");
-	else if (!strategy->uses_health)
+	else if (is_blind)
 		snprintf(text, size, "by configured weight, though %s", h->evidence);
 	else if (h->state == MIRROR_DEAD && mirror->share > 0)
 		snprintf(text, size, "least bad of the dead: %s", h->evidence);
 	else if (h->state == MIRROR_DEAD)
 		snprintf(text, size, "%s", h->evidence);
-	else if (h->state == MIRROR_TRIAL)
-		snprintf(text, size, "%s, on trial at %.3g %%", h->evidence, 100 * mirror->share);
+	else if (mirror->role == STRATEGY_AVOIDED)
+		why_avoided(mirror, text, size);
+	else if (h->state == MIRROR_TRIAL || mirror->role == STRATEGY_TRIAL)
+		why_trial(mirror, text, size);
 	else
 		why_up(service, mirror, text, size);
+	if (mirror->ramp_since_us != 0 && mirror->role == STRATEGY_REGULAR && strategy->uses_karma)
+		snprintf(text + strlen(text), size - strlen(text),
+			"; slow start, %u %% of its share",
+			(unsigned)(100 * mirror->ramp_step / SHARES_RAMP_STEPS));
 	return text;
 }

@@ -52,7 +52,9 @@ answered(struct ledger *ledger, struct flow *flow, enum reply_verdict verdict)
 	}
 	outcomes[KARMALB_OUTCOME_WARNINGS] += verdict == REPLY_WARNING;
 	outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES]++;
-	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow), 0);
+	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow),
+		verdict == REPLY_WARNING ? KARMALB_OUTCOME_WARNINGS
+					 : KARMALB_OUTCOME_SUCCEEDED_QUERIES);
 }
 
 /*

@@ -13,7 +13,8 @@
 
 enum sample_kind {
 	SAMPLE_CONNECT,  /* SYN to first SYN-ACK */
-	SAMPLE_QUERY,    /* a query's first byte to its answer's first byte; a success */
+	SAMPLE_QUERY,    /* a query's first byte to its answer's first byte; 'outcome' says
+			     whether it carried a warning */
 	SAMPLE_GREETING, /* the mirror spoke first: a sign of life, latency 0 */
 	SAMPLE_FAILURE,  /* a failure; 'outcome' says which, latency is the time it took */
 };
@@ -24,7 +25,7 @@ struct sample {
 	uint32_t at_us; /* low 32 bits of the time of observation */
 	uint16_t slot;
 	uint8_t kind;    /* enum sample_kind */
-	uint8_t outcome; /* enum karmalb_outcome, for SAMPLE_FAILURE */
+	uint8_t outcome; /* enum karmalb_outcome, for SAMPLE_FAILURE and SAMPLE_QUERY */
 };
 static_assert(sizeof(struct sample) == 16, "ring element");
 

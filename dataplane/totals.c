@@ -104,7 +104,10 @@ add_sample(struct totals *t, const struct sample *s, uint64_t now_us)
 		break;
 	case SAMPLE_QUERY:
 		add_latency(&row->sent.query, s->latency_us);
-		add_success(row, at_us);
+		if (s->outcome == KARMALB_OUTCOME_WARNINGS)
+			row->sent.last_success_us = at_us;
+		else
+			add_success(row, at_us);
 		break;
 	case SAMPLE_GREETING:
 		add_success(row, at_us);

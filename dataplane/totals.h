@@ -4,7 +4,8 @@
  * and their samples, kept in the form in which they travel.  Pure; control thread only.
  *
  * errors_in_row counts in the order of observation: any failure adds one; an answer or a greeting
- * clears it; a finished handshake alone proves nothing and leaves it.
+ * clears it; a finished handshake alone proves nothing and leaves it, and so does an answer that
+ * carries a warning, though it moves last_success_us.
  */
 #pragma once
 

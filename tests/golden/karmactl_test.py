@@ -302,7 +302,7 @@ class Prompt(unittest.TestCase):
             terminal.wait_for("karmalb> SHOW ")
             terminal.type("\3")
             terminal.wait_for("karmalb> ")
-            terminal.type("set service web ha_st\t= no\t;\n")
+            terminal.type("set service web ha_st\t= nod\t;\n")
             terminal.wait_for("ha_strategy was nodeads already")
             terminal.type("nonsense\n")
             terminal.wait_for('found "nonsense"')

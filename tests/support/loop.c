@@ -57,6 +57,7 @@ loop_set_up(void)
 	};
 	settings_set_defaults(SETTING_SCOPE_SERVICE, &loop.service_conf.settings);
 	loop.service_conf.settings.ha_strategy = loop_strategy_index("nodeads");
+	loop.service_conf.settings.slow_start_ms = 0;
 	loop.service_conf.settings.karma_rule = KARMA_RULE_DOCUMENTED;
 	loop.service_conf.settings.ha_period_karma_s = LOOP_PERIOD_US / S;
 	loop.config = (struct config){.n_services = 1, .services = &loop.service_conf};
@@ -183,7 +184,7 @@ loop_tick_at(uint64_t at_us)
 
 	bool is_reweighted = shares_reweight(loop.web, &loop.model->dataplane, loop.now_us);
 
-	shares_spread(loop.web);
+	shares_spread(loop.web, loop.now_us);
 	return is_reweighted;
 }
 

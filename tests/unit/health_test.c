@@ -38,6 +38,7 @@ query_fails(enum karmalb_outcome kind)
 		memset(seen.row, 0, sizeof(seen.row));
 	}
 	seen.row[kind]++;
+	seen.is_row_answered = false;
 	seen.last_error = (uint8_t)kind;
 	seen.last_error_us = seen.row_ended_us = now_us;
 	update();
@@ -47,6 +48,14 @@ static void
 query_succeeds(void)
 {
 	seen.errors_in_row = 0;
+	seen.last_success_us = now_us;
+	update();
+}
+
+static void
+query_warns(void)
+{
+	seen.is_row_answered = true;
 	seen.last_success_us = now_us;
 	update();
 }
@@ -149,7 +158,7 @@ START_TEST(queries_and_pings_have_a_counter_each)
 }
 END_TEST
 
-START_TEST(a_ping_alone_never_clears_query_failures)
+START_TEST(a_ping_alone_never_clears_query_failures) /* D5, P5: ours */
 {
 	die_of_queries();
 	for (unsigned i = 0; i < 100; i++) {
@@ -158,6 +167,32 @@ START_TEST(a_ping_alone_never_clears_query_failures)
 		ck_assert_int_eq(health.state, MIRROR_TRIAL);
 	}
 	ck_assert_uint_eq(health_failures(&seen), 4);
+}
+END_TEST
+
+START_TEST(a_warning_does_not_count_as_a_failure) /* D6, ours: 3 */
+{
+	for (unsigned i = 0; i < 3; i++)
+		query_fails(KARMALB_OUTCOME_QUERY_TIMEOUTS);
+	query_warns();
+	ck_assert_uint_eq(health_failures(&seen), 3);
+	ck_assert_int_eq(health.state, MIRROR_UP);
+	query_fails(KARMALB_OUTCOME_QUERY_TIMEOUTS);
+	ck_assert_int_eq(health.state, MIRROR_DEAD);
+}
+END_TEST
+
+START_TEST(a_mirror_that_always_warns_is_let_back)
+{
+	die_of_queries();
+	now_us += S;
+	ping_succeeds();
+	now_us += S;
+	query_warns();
+	ck_assert_int_eq(health.state, MIRROR_UP);
+	now_us += S;
+	query_warns();
+	ck_assert_int_eq(health.state, MIRROR_UP);
 }
 END_TEST
 
@@ -362,6 +397,8 @@ main(void)
 	tcase_add_test(tc, four_failed_pings_kill);
 	tcase_add_test(tc, queries_and_pings_have_a_counter_each);
 	tcase_add_test(tc, a_ping_alone_never_clears_query_failures);
+	tcase_add_test(tc, a_warning_does_not_count_as_a_failure);
+	tcase_add_test(tc, a_mirror_that_always_warns_is_let_back);
 	tcase_add_test(tc, an_answered_query_ends_the_trial);
 	tcase_add_test(tc, a_ping_from_before_the_last_failure_is_no_sign_of_life);
 	tcase_add_test(tc, one_failure_ends_a_trial);

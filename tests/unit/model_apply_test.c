@@ -83,7 +83,7 @@ START_TEST(a_new_mirror_in_a_pool_at_work_is_on_trial)
 	ck_assert_int_eq(loop.web->mirrors[4].health.state, MIRROR_TRIAL);
 	ck_assert_int_eq(loop.web->mirrors[0].health.state, MIRROR_UP);
 	ck_assert_double_eq(loop.web->mirrors[0].configured, 0.2);
-	shares_spread(loop.web);
+	shares_spread(loop.web, loop.now_us);
 	ck_assert_double_gt(loop.web->mirrors[4].share, 0);
 	ck_assert_double_lt(loop.web->mirrors[4].share, 0.1);
 }
@@ -109,12 +109,12 @@ START_TEST(a_drained_mirror_gets_nothing_and_comes_back_as_it_was)
 
 	ck_assert_int_eq(config_edit_mirror(wanted, "web", "m2", &drain, &err), 0);
 	apply();
-	shares_spread(loop.web);
+	shares_spread(loop.web, loop.now_us);
 	ck_assert_double_eq(loop.web->mirrors[1].share, 0);
 	ck_assert_double_eq_tol(loop.web->mirrors[0].share, 0.15 / 0.70, 1e-9);
 	ck_assert_int_eq(config_edit_mirror(wanted, "web", "m2", &active, &err), 0);
 	apply();
-	shares_spread(loop.web);
+	shares_spread(loop.web, loop.now_us);
 	loop_assert_shares(loop_w1);
 }
 END_TEST

@@ -40,6 +40,12 @@ START_TEST(defaults_are_those_of_the_table)
 	ck_assert_double_eq(service.karma_gain, 0.25);
 	ck_assert_double_eq(service.karma_forget, 0.1);
 	ck_assert_double_eq(service.karma_floor, 0.01);
+	ck_assert_uint_eq(service.slow_start_ms, 10000);
+	ck_assert_double_eq(service.noerrors_tolerance_pct, 3);
+	ck_assert_uint_eq(service.karma_window, KARMA_WINDOW_HALF_FULL);
+	ck_assert_double_eq(service.max_avoided_pct, 50);
+	ck_assert_double_eq(service.max_dead_pct, 100);
+	ck_assert(!service.roundrobin_skip_dead);
 }
 END_TEST
 
@@ -111,13 +117,14 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 	} rows[] = {
 		{"ha_strategy", "fastest",
 			"ha_strategy = \"fastest\": expected one of \"random\", \"nodeads\", "
+			"\"noerrors\", \"roundrobin\""},
+		{"ha_strategy", "adaptive",
+			"ha_strategy = \"adaptive\" is not available in this version, "
+			"expected one of \"random\", \"nodeads\", \"noerrors\", "
 			"\"roundrobin\""},
-		{"ha_strategy", "noerrors",
-			"ha_strategy = \"noerrors\" is not available in this version, "
-			"expected one of \"random\", \"nodeads\", \"roundrobin\""},
 		{"ha_strategy", "",
 			"ha_strategy = \"\": expected one of \"random\", \"nodeads\", "
-			"\"roundrobin\""},
+			"\"noerrors\", \"roundrobin\""},
 		{"ha_period_karma", "500ms",
 			"ha_period_karma = \"500ms\": expected a duration from 1s to 1d "
 			"such as \"60s\" (a bare number counts seconds)"},
@@ -143,6 +150,8 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 		{"colour", "red",
 			"no setting of a service is called \"colour\", expected one of ha_strategy, "
 			"ha_period_karma, karma_rule, karma_gain, karma_forget, karma_floor, "
+			"slow_start, noerrors_tolerance_pct, karma_window, max_avoided_pct, "
+			"max_dead_pct, roundrobin_skip_dead, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
 			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
 			"ping_port"},
@@ -151,6 +160,8 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 		{"weight", "1",
 			"no setting of a service is called \"weight\", expected one of ha_strategy, "
 			"ha_period_karma, karma_rule, karma_gain, karma_forget, karma_floor, "
+			"slow_start, noerrors_tolerance_pct, karma_window, max_avoided_pct, "
+			"max_dead_pct, roundrobin_skip_dead, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
 			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
 			"ping_port"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * D1 .. D4 and D7 (ours: evenly) as documented.  D5 (one ping clears) and D6 (warnings count) are
- * health's matter and decided otherwise there.
+ * D1 .. D4 and D7 (ours: evenly) as documented.  D5 and P5 (one ping clears; ours: it does not) and
+ * D6 (warnings count; ours: 3) are in health_test.c, R1 in pipeline_test.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,16 @@
 
 #define DEAD_AFTER 4
 
+static const struct strategy_view defaults = {
+	.trial_share = 0.01,
+	.tolerance = 0.03,
+	.max_dead = 1,
+	.max_avoided = 0.5,
+};
+static struct strategy_view view;
+
 static struct strategy_mirror mirrors[KARMALB_MIRRORS_MAX];
+static struct strategy_share decided[KARMALB_MIRRORS_MAX];
 static double shares[KARMALB_MIRRORS_MAX];
 
 static const struct strategy *
@@ -29,10 +38,12 @@ strategy(const char *name)
 static void
 make_mirrors(unsigned n, const uint32_t *failures)
 {
+	view = defaults;
 	for (unsigned i = 0; i < n; i++) {
 		mirrors[i] = (struct strategy_mirror){
 			.configured = 1.0 / n,
 			.weight = 1.0 / n,
+			.ramp = 1,
 			.failures = failures[i],
 			.state = failures[i] >= DEAD_AFTER ? MIRROR_DEAD : MIRROR_UP,
 		};
@@ -42,11 +53,13 @@ make_mirrors(unsigned n, const uint32_t *failures)
 static void
 draw(const char *name, unsigned n)
 {
-	const struct strategy_view view = {n, mirrors, strategy_trial_share(0.01)};
 	double sum = 0;
 
-	strategy(name)->shares(&view, shares);
+	view.n_mirrors = n;
+	view.mirrors = mirrors;
+	strategy(name)->shares(&view, decided);
 	for (unsigned i = 0; i < n; i++) {
+		shares[i] = decided[i].share;
 		ck_assert_double_ge(shares[i], 0);
 		sum += shares[i];
 	}
@@ -165,6 +178,68 @@ START_TEST(roundrobin_looks_at_neither_weight_nor_health)
 }
 END_TEST
 
+START_TEST(roundrobin_skips_the_dead_where_told_so)
+{
+	make_mirrors(3, (const uint32_t[]){0, 4, 9});
+	view.is_dead_skipped = true;
+	draw("roundrobin", 3);
+	ck_assert_double_eq(shares[0], 1);
+	make_mirrors(2, (const uint32_t[]){4, 9});
+	view.is_dead_skipped = true;
+	draw("roundrobin", 2); /* all dead: all keep their turn */
+	ck_assert_double_eq_tol(shares[1], 0.5, 1e-12);
+}
+END_TEST
+
+static const struct {
+	double max_dead;
+	double shares[4];
+} caps[] = {
+	{1, {0, 0, 0, 1}},
+	{0.75, {0, 0, 0, 1}},
+	{0.74, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}}, /* two are equally bad */
+	{0.3, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}},
+	{0.2, {0.25, 0.25, 0.25, 0.25}},
+	{0, {0.25, 0.25, 0.25, 0.25}},
+};
+
+START_TEST(at_most_the_capped_part_goes_without_for_being_dead)
+{
+	make_mirrors(4, (const uint32_t[]){5, 9, 5, 0});
+	view.max_dead = caps[_i].max_dead;
+	draw("nodeads", 4);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_double_eq_tol(shares[i], caps[_i].shares[i], 1e-12);
+}
+END_TEST
+
+START_TEST(a_ramp_gives_its_part_of_the_share)
+{
+	make_mirrors(4, (const uint32_t[4]){0});
+	mirrors[3].ramp = 0.1;
+	draw("nodeads", 4);
+	ck_assert_double_eq_tol(shares[3], 0.1 / 3.1, 1e-12);
+	ck_assert_double_eq_tol(shares[0], 1 / 3.1, 1e-12);
+}
+END_TEST
+
+START_TEST(ramps_are_for_pools_that_can_do_without)
+{
+	make_mirrors(4, (const uint32_t[4]){0});
+	for (unsigned i = 1; i < 4; i++)
+		mirrors[i].ramp = 0.1;
+	draw("nodeads", 4);
+	ck_assert_double_eq_tol(shares[3], 0.25, 1e-12);
+	for (unsigned i = 1; i < 4; i++)
+		mirrors[i].is_joining = true; /* one alone did the work before them */
+	draw("nodeads", 4);
+	ck_assert_double_eq_tol(shares[3], 0.1 / 1.3, 1e-12);
+	mirrors[0].ramp = 0.1;
+	draw("nodeads", 4); /* all new */
+	ck_assert_double_eq_tol(shares[3], 0.25, 1e-12);
+}
+END_TEST
+
 START_TEST(a_service_without_mirrors_is_no_accident)
 {
 	for (const struct strategy *s = strategies; s->name != NULL; s++)
@@ -197,6 +272,11 @@ main(void)
 	tcase_add_test(tc, trials_carry_load_when_most_of_the_pool_is_gone);
 	tcase_add_test(tc, a_lone_trial_takes_everything);
 	tcase_add_test(tc, roundrobin_looks_at_neither_weight_nor_health);
+	tcase_add_test(tc, roundrobin_skips_the_dead_where_told_so);
+	tcase_add_loop_test(tc, at_most_the_capped_part_goes_without_for_being_dead, 0,
+		sizeof(caps) / sizeof(caps[0]));
+	tcase_add_test(tc, a_ramp_gives_its_part_of_the_share);
+	tcase_add_test(tc, ramps_are_for_pools_that_can_do_without);
 	tcase_add_test(tc, a_service_without_mirrors_is_no_accident);
 	tcase_add_test(tc, a_trial_is_at_least_the_floor);
 	srunner_run_all(runner, CK_NORMAL);

@@ -104,6 +104,20 @@ START_TEST(handshake_alone_proves_nothing)
 }
 END_TEST
 
+START_TEST(a_warning_neither_adds_to_a_row_nor_ends_it) /* D6, ours: 3 */
+{
+	struct sample warned = sample(SAMPLE_QUERY, NOW_US, 9);
+
+	for (unsigned i = 0; i < 3; i++)
+		add_one(SAMPLE_FAILURE);
+	warned.outcome = KARMALB_OUTCOME_WARNINGS;
+	add(&warned, 1);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->errors_in_row, 3);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->last_success_us, NOW_US);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->query.count, 1);
+}
+END_TEST
+
 START_TEST(samples_of_several_workers_count_in_the_order_of_observation)
 {
 	/* Observed: failure 10, success 20, failure 30, failure 40; the clock wraps in between. */
@@ -277,6 +291,7 @@ main(void)
 	tcase_add_test(tc, row_grows_with_failures_and_ends_with_a_success);
 	tcase_add_test(tc, greeting_is_a_success_without_latency);
 	tcase_add_test(tc, handshake_alone_proves_nothing);
+	tcase_add_test(tc, a_warning_neither_adds_to_a_row_nor_ends_it);
 	tcase_add_test(tc, samples_of_several_workers_count_in_the_order_of_observation);
 	tcase_add_test(tc, samples_of_the_same_moment_keep_their_order);
 	tcase_add_test(tc, latencies_add_up_by_kind);
