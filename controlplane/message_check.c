@@ -89,6 +89,36 @@ check_refused(const void *bytes)
 							       : "REFUSED with an endless sentence";
 }
 
+static const char *
+check_flow(const void *bytes)
+{
+	const struct karmalb_flow *m = bytes;
+
+	if (m->slot >= KARMALB_SLOTS_MAX)
+		return "FLOW with a slot out of range";
+	if (m->worker >= KARMALB_WORKERS_MAX)
+		return "FLOW with a worker out of range";
+	return m->state < KARMALB_N_FLOW_STATES ? NULL : "FLOW with an unknown state";
+}
+
+static const char *
+check_checked(const void *bytes)
+{
+	const struct karmalb_checked *m = bytes;
+
+	if (m->slot >= KARMALB_SLOTS_MAX)
+		return "CHECKED with a slot out of range";
+	return m->result < KARMALB_N_CHECK_RESULTS ? NULL : "CHECKED with an unknown result";
+}
+
+static const char *
+check_answered(const void *bytes)
+{
+	const struct karmalb_answered *m = bytes;
+
+	return m->error <= 0 ? NULL : "ANSWERED with an error above 0";
+}
+
 static const struct {
 	uint16_t message;
 	const char *(*check)(const void *bytes);
@@ -100,6 +130,9 @@ static const struct {
 	{KARMALB_MESSAGE_WORKER_TOTALS, check_worker_totals},
 	{KARMALB_MESSAGE_PORT_STATUS, check_port_status},
 	{KARMALB_MESSAGE_REFUSED, check_refused},
+	{KARMALB_MESSAGE_FLOW, check_flow},
+	{KARMALB_MESSAGE_CHECKED, check_checked},
+	{KARMALB_MESSAGE_ANSWERED, check_answered},
 };
 
 const char *

@@ -156,6 +156,7 @@ enter_flow(struct ledger *ledger, const struct connect_request *request,
 	memcpy(flow->client_mac, request->client_mac, sizeof(flow->client_mac));
 	flow->client_port_in = request->client_port_in;
 	flow->epoch = ledger->tables->epoch;
+	flow->opened_ms = ledger->now_ms;
 	flow_hold_vlan(table, flow, request->vlan);
 	if (request->view->kind & PACKET_IS_UDP)
 		udp_open(ledger, flow);

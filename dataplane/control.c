@@ -20,6 +20,7 @@
 #include "link.h"
 #include "log.h"
 #include "next_hop.h"
+#include "question.h"
 #include "totals.h"
 #include "upload.h"
 
@@ -34,16 +35,18 @@ struct control {
 	struct instance *instance;
 	struct apply *apply;
 	struct upload *upload;
+	struct questions *questions;
 	struct intent_draft draft;
 	bool was_up[KARMALB_PORTS_MAX]; /* ports, when last looked at */
 	bool has_said_hello;            /* the control plane, first thing */
 	struct event *turn;             /* timer of the next turn */
 	struct event *events[N_EVENTS];
 	unsigned n_events;
-	uint64_t sampled_us; /* when there last were samples */
-	uint64_t round_us;   /* when the next round of totals is due */
-	uint64_t second_us;  /* when what is done once a second is due */
-	uint64_t apply_us;   /* when apply_step() wants to be called */
+	uint64_t sampled_us;  /* when there last were samples */
+	uint64_t round_us;    /* when the next round of totals is due */
+	uint64_t second_us;   /* when what is done once a second is due */
+	uint64_t apply_us;    /* when apply_step() wants to be called */
+	uint64_t question_us; /* when questions_step() does */
 };
 
 static void
@@ -103,7 +106,9 @@ control_run(struct control *c, struct instance *instance, struct err *err)
 		return rc;
 	c->instance = instance;
 	c->upload = upload_create(instance, c->apply, c->link);
-	rc = c->upload ? add_events(c, err) : err_set(err, -ENOMEM, "no memory for uploads");
+	c->questions = questions_create(instance, c->link);
+	rc = c->upload && c->questions ? add_events(c, err)
+				       : err_set(err, -ENOMEM, "no memory for uploads");
 	if (rc == 0)
 		event_base_dispatch(c->loop);
 	for (unsigned i = 0; i < c->n_events; i++)
@@ -111,6 +116,7 @@ control_run(struct control *c, struct instance *instance, struct err *err)
 	c->n_events = 0;
 	link_close(c->link); /* its callbacks need what follows */
 	c->link = NULL;
+	questions_free(c->questions);
 	upload_free(c->upload);
 	apply_close(c->apply);
 	return rc;
@@ -159,6 +165,14 @@ take_hello(struct control *c, struct err *err)
 }
 
 static int
+take_question(struct control *c, const struct karmalb_header *message, struct err *err)
+{
+	c->question_us = 0;
+	turn_soon(c, 0);
+	return questions_take(c->questions, message, err);
+}
+
+static int
 take_message(void *context, const struct karmalb_header *message, struct err *err)
 {
 	struct control *c = context;
@@ -178,6 +192,11 @@ take_message(void *context, const struct karmalb_header *message, struct err *er
 		return intent_draft_mirror(&c->draft, (const struct karmalb_mirror *)message, err);
 	case KARMALB_MESSAGE_COMMIT:
 		return take_commit(c, (const struct karmalb_commit *)message, err);
+	case KARMALB_MESSAGE_LIST_FLOWS:
+	case KARMALB_MESSAGE_FIND_FLOW:
+	case KARMALB_MESSAGE_RESET_FLOWS:
+	case KARMALB_MESSAGE_CHECK_SLOT:
+		return take_question(c, message, err);
 	}
 	return err_set(err, -EPROTO, "message %u is none of a control plane's", message->message);
 }
@@ -188,6 +207,8 @@ resume_upload(void *context)
 	struct control *c = context;
 
 	upload_flush(c->upload);
+	c->question_us = 0;
+	turn_soon(c, 0);
 }
 
 static void
@@ -199,6 +220,7 @@ forget_peer(void *context)
 	if (c->upload == NULL)
 		return;
 	upload_end(c->upload);
+	questions_forget(c->questions);
 	log_info("control plane: gone; epoch %u stays in force", apply_newest_epoch(c->apply));
 }
 
@@ -272,7 +294,8 @@ static void
 schedule(struct control *c, uint64_t now_us)
 {
 	struct doorbell *bell = &c->instance->sample_bell;
-	uint64_t at_us = earlier(earlier(c->round_us, c->second_us), c->apply_us);
+	uint64_t at_us =
+		earlier(earlier(c->round_us, c->second_us), earlier(c->apply_us, c->question_us));
 	bool is_quiet = now_us - c->sampled_us >= QUIET_US;
 
 	if (is_quiet) {
@@ -301,6 +324,9 @@ take_turn(evutil_socket_t fd, short what, void *context)
 		apply_is_idle(c->apply))
 		upload_begin(c->upload);
 	upload_flush(c->upload);
+	/* After the greeting, and after what is due anyway. */
+	if (now_us >= c->question_us)
+		c->question_us = questions_step(c->questions, now_us);
 	schedule(c, now_us);
 }
 

@@ -44,6 +44,7 @@ enum flow_state {
 	FLOW_RESTING,       /* over; keeps our (source, port, mirror) from being used again */
 	FLOW_DATAGRAM,      /* UDP, until nothing came for a while */
 	FLOW_DATAGRAM_SENT, /* the same as long as the mirror has sent none; in n_unanswered */
+	FLOW_PROBE,         /* no client's: our own SYN, see probe.h */
 };
 
 /* What the exchange on a flow waits for; see latency.h. */
@@ -88,8 +89,8 @@ struct flow {
 		uint32_t half_open;  /* half-open: its entry there, which holds the deadline */
 	};
 	uint32_t epoch;     /* of the snapshot under which the mirror was picked */
-	uint32_t seq_delta; /* reserved: shift of our sequence numbers and */
-	uint32_t ts_delta;  /* of our timestamps towards the mirror */
+	uint32_t seq_delta; /* reserved: shift of our sequence numbers towards the mirror */
+	uint32_t opened_ms; /* low 32 bits */
 	uint16_t sequence;  /* odd while being written */
 	uint8_t exchange;   /* enum flow_exchange */
 	uint8_t vlan;       /* of the client's packets: index into flow_worker.vlans; 0: no tag */
@@ -240,6 +241,12 @@ static inline bool
 flow_is_half_open(const struct flow *flow)
 {
 	return flow->state == FLOW_SYN_SENT || flow->state == FLOW_SYN_ACKED;
+}
+
+static inline bool
+flow_is_datagram(const struct flow *flow)
+{
+	return flow->state == FLOW_DATAGRAM || flow->state == FLOW_DATAGRAM_SENT;
 }
 
 /* Brackets every change of a record, for flow_copy(). */

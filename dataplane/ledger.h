@@ -9,6 +9,8 @@
 #include "flow.h"
 #include "sample.h"
 
+struct probe;
+
 struct ledger {
 	const struct tables *tables;
 	struct flow_table *flows;
@@ -18,6 +20,7 @@ struct ledger {
 	struct sample *samples;
 	unsigned n_samples;
 	unsigned max_samples;
+	struct probe *probes; /* PROBES_MAX; NULL: nobody probes */
 	/* Payload of the packet in hand; set for every one that a flow is found or opened for. */
 	const uint8_t *payload;
 	unsigned payload_size;

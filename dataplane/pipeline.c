@@ -12,15 +12,18 @@
 #include <string.h>
 
 #include "connect.h"
+#include "errands.h"
 #include "icmp.h"
 #include "latency.h"
 #include "ledger.h"
 #include "packet.h"
+#include "probe.h"
 #include "rewrite.h"
 #include "sweep.h"
 #include "tcp.h"
 #include "udp.h"
 #include "vlan.h"
+#include "way.h"
 
 #define PACKETS_AHEAD 8 /* frames prefetched before the one being parsed */
 
@@ -67,6 +70,7 @@ ledger_of(struct pipeline *p, uint64_t now_us)
 		.slots = p->slots,
 		.random = &p->random,
 		.samples = p->samples,
+		.probes = p->errands ? p->errands->probes : NULL,
 		.n_samples = p->n_samples,
 		.max_samples = PIPELINE_SAMPLES_MAX,
 		.now_ms = (uint32_t)(now_us / KARMALB_MILLISECOND),
@@ -97,6 +101,14 @@ pipeline_tick(struct pipeline *p, uint64_t now_us)
 
 	p->n_samples = ledger.n_samples;
 	return again_us;
+}
+
+bool
+pipeline_run_errands(struct pipeline *p, struct craft_frames *out, uint64_t now_us)
+{
+	struct ledger ledger = ledger_of(p, now_us);
+
+	return errands_run(p->errands, &ledger, out);
 }
 
 /* L4 checksums are not verified; they are carried through.  See packet_is_checksum_partial(). */
@@ -341,6 +353,21 @@ handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	send_to_client(ledger, passage, flow);
 }
 
+/* What a mirror says to our own SYN; an RST goes back in the same buffer. */
+static void
+answer_probe(struct ledger *ledger, struct passage *passage, uint32_t record)
+{
+	struct pipeline_packet *packet = passage->packet;
+	uint8_t port_out;
+	unsigned size = probe_answer(ledger, record, &passage->view, packet->data, &port_out);
+
+	if (size == 0)
+		return;
+	packet->verdict = PIPELINE_SEND;
+	packet->port_out = port_out;
+	packet->size_out = (uint16_t)size;
+}
+
 /* All but plain packets.  Returns whether it is still to be sent. */
 static bool
 judge_client(struct ledger *ledger, struct passage *passage, uint32_t record)
@@ -372,6 +399,10 @@ judge_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	struct flow *flow = &ledger->flows->records[record];
 	enum tcp_verdict verdict;
 
+	if (flow->state == FLOW_PROBE) {
+		answer_probe(ledger, passage, record);
+		return false;
+	}
 	if (passage->view.kind & PACKET_IS_ICMP) {
 		pass_icmp(ledger, passage, flow, FLOW_MIRROR);
 		return false;
@@ -430,45 +461,6 @@ rewrite(struct passage *passage, const struct rewrite *to)
 		rewrite_any(passage->packet->data, &passage->view, to);
 }
 
-static inline struct rewrite
-way_to_mirror(const struct tables *tables, const struct flow *flow)
-{
-	const struct table_slot *slot = &tables->slots[flow->slot];
-
-	return (struct rewrite){
-		.mac_to = slot->next_hop_mac,
-		.mac_from = tables->ports[slot->next_hop_port].mac,
-		.source = &tables->sources[flow->source],
-		.destination = &slot->address.address,
-		.source_port_be = flow->source_port_be,
-		.destination_port_be = slot->address.port_be,
-	};
-}
-
-static inline struct rewrite
-way_to_client(const struct tables *tables, const struct flow *flow)
-{
-	const struct table_port *port = &tables->ports[flow->client_port_in];
-	const struct table_slot *slot = &tables->slots[flow->slot];
-
-	return (struct rewrite){
-		.mac_to = port->is_reply_by_route ? port->gateway_mac : flow->client_mac,
-		.mac_from = port->mac,
-		.source = &slot->listen.address,
-		.destination = &flow->client,
-		.source_port_be = slot->listen.port_be,
-		.destination_port_be = flow->client_port_be,
-	};
-}
-
-static inline bool
-has_way_to_client(const struct tables *tables, const struct flow *flow)
-{
-	const struct table_port *port = &tables->ports[flow->client_port_in];
-
-	return !port->is_reply_by_route || port->has_gateway;
-}
-
 static void
 send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow)
 {
@@ -494,7 +486,7 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 {
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
-	if (!has_way_to_client(ledger->tables, flow)) {
+	if (!way_to_client_is_known(ledger->tables, flow)) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}
@@ -526,7 +518,7 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 		ledger_count(ledger, KARMALB_COUNTER_DROP_ICMP);
 		return;
 	}
-	if (is_to_mirror ? !slot->has_next_hop : !has_way_to_client(tables, flow)) {
+	if (is_to_mirror ? !slot->has_next_hop : !way_to_client_is_known(tables, flow)) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
 		return;
 	}

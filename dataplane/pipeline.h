@@ -13,6 +13,8 @@
 #include "sample.h"
 #include "tables.h"
 
+struct craft_frames;
+struct errands;
 struct flow_table;
 
 #define PIPELINE_BURST_MAX 64
@@ -57,6 +59,7 @@ struct pipeline {
 	uint64_t random;        /* state of the pick's generator; seeded by the caller, not 0 */
 	struct sample *samples; /* PIPELINE_SAMPLES_MAX; the caller empties it after each call */
 	unsigned n_samples;
+	struct errands *errands; /* NULL: none; not owned */
 };
 
 /*
@@ -75,3 +78,10 @@ pipeline_burst(
  */
 uint64_t
 pipeline_tick(struct pipeline *p, uint64_t now_us);
+
+/*
+ * What control has ordered, see errands.h; needs p->errands.  Writes frames that are to be sent
+ * into 'out'.  Bounded per call, without samples; true: there is more to do at once.
+ */
+bool
+pipeline_run_errands(struct pipeline *p, struct craft_frames *out, uint64_t now_us);

@@ -131,6 +131,11 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 {
 	struct flow *flow = &ledger->flows->records[record];
 	uint8_t state = flow->state;
+
+	if (state == FLOW_PROBE) {
+		flow_remove(ledger->flows, ledger->tables, record);
+		return;
+	}
 	bool rests = flow_is_half_open(flow) ||
 		     (state == FLOW_CLOSING && (flow->flags & FLOW_FLAG_MIRROR_FIRST) &&
 			     (flow->flags & FLOW_FLAG_CLIENT_FIN));
@@ -139,13 +144,25 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 	if (state == FLOW_SYN_SENT)
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_TIMEOUTS,
 			(uint32_t)ledger->now_us - flow->began_us);
-	if ((state == FLOW_DATAGRAM || state == FLOW_DATAGRAM_SENT) &&
-		flow->exchange == FLOW_EXCHANGE_WAIT)
+	if (flow_is_datagram(flow) && flow->exchange == FLOW_EXCHANGE_WAIT)
 		latency_time_out(ledger, flow);
 	if (state != FLOW_RESTING)
 		rest(ledger, flow, rest_of(flow));
 	flow_changed(flow);
 	if (!rests)
+		flow_remove(ledger->flows, ledger->tables, record);
+}
+
+void
+tcp_end(struct ledger *ledger, uint32_t record)
+{
+	struct flow *flow = &ledger->flows->records[record];
+	bool is_datagram = flow_is_datagram(flow);
+
+	flow_change(flow);
+	rest(ledger, flow, TCP_CLOSING_MS);
+	flow_changed(flow);
+	if (is_datagram)
 		flow_remove(ledger->flows, ledger->tables, record);
 }
 

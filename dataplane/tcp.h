@@ -104,3 +104,11 @@ tcp_replaced(struct ledger *ledger, struct flow *flow);
  */
 void
 tcp_expire(struct ledger *ledger, uint32_t record);
+
+/*
+ * Ends a flow because we want it to end: what was asked and not answered counts neither as answered
+ * nor as failed.  TCP rests for TCP_CLOSING_MS, so that whoever did not hear of it is told by the
+ * other side; datagrams leave nothing behind.
+ */
+void
+tcp_end(struct ledger *ledger, uint32_t record);

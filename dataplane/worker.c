@@ -17,6 +17,7 @@
 
 #include <karmalb/clock.h>
 
+#include "craft.h"
 #include "ports.h"
 #include "snapshot.h"
 
@@ -60,6 +61,7 @@ worker_open(struct worker *w, const struct worker_conf *conf, uint64_t random, s
 	w->pipeline.flows = &w->flows;
 	w->pipeline.slots = w->slots;
 	w->pipeline.samples = w->pushed;
+	w->pipeline.errands = &w->errands;
 	w->pipeline.random = random;
 	atomic_init(&w->done_us, karmalb_now_us());
 
@@ -266,6 +268,34 @@ forward_burst(struct worker *w, unsigned port, uint64_t now_us)
 	return n;
 }
 
+/* Frames that nobody sent to us.  True: more at once. */
+static bool
+run_errands(struct worker *w, uint64_t now_us)
+{
+	struct rte_mbuf *mbufs[CRAFT_FRAMES_MAX];
+	struct craft_frames frames = {0};
+
+	if (rte_pktmbuf_alloc_bulk(w->conf.ports->pool, mbufs, CRAFT_FRAMES_MAX) == 0)
+		frames.n_max = CRAFT_FRAMES_MAX;
+	for (unsigned i = 0; i < frames.n_max; i++)
+		frames.data[i] = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+	bool is_more = pipeline_run_errands(&w->pipeline, &frames, now_us);
+
+	for (unsigned i = 0; i < frames.n; i++) {
+		struct worker_queue *q = &w->queues[frames.ports[i]];
+
+		mbufs[i]->data_len = frames.sizes[i];
+		mbufs[i]->pkt_len = frames.sizes[i];
+		q->mbufs[q->n_mbufs++] = mbufs[i];
+	}
+	for (unsigned i = 0; i < w->n_ports; i++)
+		if (w->queues[i].n_mbufs > 0)
+			flush_queue(w, &w->queues[i]);
+	if (frames.n < frames.n_max)
+		rte_pktmbuf_free_bulk(&mbufs[frames.n], frames.n_max - frames.n);
+	return is_more;
+}
+
 static unsigned
 take_turn(struct worker *w, uint64_t now_us)
 {
@@ -277,6 +307,8 @@ take_turn(struct worker *w, uint64_t now_us)
 	if (now_us >= w->tick_us) {
 		w->tick_us = pipeline_tick(&w->pipeline, now_us);
 		push_samples(w);
+		if (errands_are_due(&w->errands) && run_errands(w, now_us))
+			w->tick_us = now_us;
 	}
 	return n;
 }

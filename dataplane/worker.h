@@ -13,6 +13,7 @@
 
 #include "doorbell.h"
 #include "err.h"
+#include "errands.h"
 #include "flow.h"
 #include "idle.h"
 #include "pipeline.h"
@@ -55,6 +56,9 @@ struct worker {
 
 	/* both: see doorbell.h */
 	struct doorbell bell;
+
+	/* both: see errands.h */
+	struct errands errands;
 
 	/* worker writes, control reads */
 	alignas(64) struct pipeline pipeline;

@@ -40,6 +40,7 @@ enum karmalb_outcome {
 	X(FLOWS_RECLAIMED, flows_reclaimed, "resting flows ended early to make room")            \
 	X(CHECKSUM_COMPLETED, checksum_completed, "unfinished TCP or UDP checksums completed")   \
 	X(SAMPLES_LOST, samples_lost, "latency samples lost to a full ring")                     \
+	X(PROBES_ANSWERED, probes_answered, "answers to a SYN of our own, taken in")             \
 	X(DROP_TRUNCATED, drop_truncated, "frame shorter than its headers say")                  \
 	X(DROP_MALFORMED, drop_malformed, "header field out of its range")                       \
 	X(DROP_IP_CHECKSUM, drop_ip_checksum, "IPv4 header checksum wrong")                      \

@@ -15,6 +15,9 @@
  *                    <-  APPLIED          in force in every worker from here on, or why not
  *                    <-  SLOT_TOTALS, WORKER_TOTALS, PORT_STATUS   whenever they changed, at most
  *                                         every 100 ms; within 10 ms of a row's first errors
+ *   LIST_FLOWS, FIND_FLOW, RESET_FLOWS, CHECK_SLOT ->   questions, at any time after WELCOME
+ *                    <-  FLOW, CHECKED ... the parts of an answer, then
+ *                    <-  ANSWERED         nothing more comes to that question
  *   anything else    <-  REFUSED          a sentence, then the link is closed
  *
  * Sent upwards are cumulative totals since the instance began, never deltas: a message lost or
@@ -38,13 +41,20 @@
 	M(SERVICE, 3, struct karmalb_service)              \
 	M(MIRROR, 4, struct karmalb_mirror)                \
 	M(COMMIT, 5, struct karmalb_commit)                \
+	M(LIST_FLOWS, 6, struct karmalb_list_flows)        \
+	M(FIND_FLOW, 7, struct karmalb_find_flow)          \
+	M(RESET_FLOWS, 8, struct karmalb_reset_flows)      \
+	M(CHECK_SLOT, 9, struct karmalb_check_slot)        \
 	M(WELCOME, 16, struct karmalb_welcome)             \
 	M(APPLIED, 17, struct karmalb_applied)             \
 	M(SLOT, 18, struct karmalb_slot)                   \
 	M(SLOT_TOTALS, 19, struct karmalb_slot_totals)     \
 	M(WORKER_TOTALS, 20, struct karmalb_worker_totals) \
 	M(PORT_STATUS, 21, struct karmalb_port_status)     \
-	M(REFUSED, 22, struct karmalb_refused)
+	M(REFUSED, 22, struct karmalb_refused)             \
+	M(FLOW, 23, struct karmalb_flow)                   \
+	M(CHECKED, 24, struct karmalb_checked)             \
+	M(ANSWERED, 25, struct karmalb_answered)
 
 enum karmalb_message {
 #define M(member, number, type) KARMALB_MESSAGE_##member = number,
@@ -114,6 +124,57 @@ struct karmalb_commit {
 	struct karmalb_header header;
 	uint32_t epoch; /* as in BEGIN */
 	uint32_t pad;
+};
+
+/*
+ * Questions.  'request' is whatever number the control plane gives it, and stands in each part of
+ * the answer.  A set of slots is a bit each, slot s in slots[s / 64] at s % 64.
+ */
+#define KARMALB_SLOT_WORDS (KARMALB_SLOTS_MAX / 64)
+
+/* Every question and every part of an answer begins so. */
+struct karmalb_question {
+	struct karmalb_header header;
+	uint32_t request;
+	uint32_t pad;
+};
+
+/* FLOW for each flow of these slots, in no order, 'limit' (1 .. KARMALB_FLOWS_LIMIT_MAX) at most.
+ * Read beside the workers at work: one that begins or ends meanwhile may be missing. */
+#define KARMALB_FLOWS_LIMIT_MAX 100000
+struct karmalb_list_flows {
+	struct karmalb_header header;
+	uint32_t request;
+	uint32_t limit;
+	uint64_t slots[KARMALB_SLOT_WORDS];
+};
+
+/* FLOW for the one of that client to that service, if there is one. */
+struct karmalb_find_flow {
+	struct karmalb_header header;
+	uint32_t request;
+	struct karmalb_endpoint client;
+	struct karmalb_endpoint listen;
+	uint32_t pad;
+};
+
+/* Ends every flow of these slots that was there when it came: RST to both sides of a TCP flow. */
+struct karmalb_reset_flows {
+	struct karmalb_header header;
+	uint32_t request;
+	uint32_t pad;
+	uint64_t slots[KARMALB_SLOT_WORDS];
+};
+
+/* CHECKED for one SYN to the mirror of that slot, from a source of ours, answered with RST. */
+#define KARMALB_CHECK_TIMEOUT_MAX_MS 60000
+struct karmalb_check_slot {
+	struct karmalb_header header;
+	uint32_t request;
+	uint16_t slot;
+	uint16_t pad;
+	uint32_t timeout_ms; /* 1 .. KARMALB_CHECK_TIMEOUT_MAX_MS */
+	uint32_t pad2;
 };
 
 struct karmalb_welcome {
@@ -214,6 +275,62 @@ struct karmalb_port_status {
 struct karmalb_refused {
 	struct karmalb_header header;
 	char sentence[KARMALB_SENTENCE_MAX];
+};
+
+enum karmalb_flow_state {
+	KARMALB_FLOW_SYN_SENT,
+	KARMALB_FLOW_SYN_ACKED, /* SYN-ACK forwarded, not acknowledged yet */
+	KARMALB_FLOW_ESTABLISHED,
+	KARMALB_FLOW_CLOSING, /* a FIN was seen */
+	KARMALB_FLOW_RESTING, /* over; keeps its source port for a while */
+	KARMALB_FLOW_DATAGRAM,
+	KARMALB_N_FLOW_STATES,
+};
+
+struct karmalb_flow {
+	struct karmalb_header header;
+	uint32_t request;
+	uint32_t epoch; /* of the shares that the mirror was drawn at */
+	struct karmalb_endpoint client;
+	struct karmalb_endpoint listen;
+	struct karmalb_endpoint source; /* ours, towards the mirror */
+	struct karmalb_endpoint address;
+	uint16_t slot;
+	uint16_t worker;
+	uint8_t state;      /* enum karmalb_flow_state */
+	uint8_t is_waiting; /* 1: a query has no answer yet */
+	uint8_t pad[2];
+	uint64_t opened_us;  /* to a millisecond */
+	uint64_t expires_us; /* unless something comes; 0: half-open */
+};
+
+enum karmalb_check_result {
+	KARMALB_CHECK_OPEN,        /* SYN-ACK */
+	KARMALB_CHECK_REFUSED,     /* RST */
+	KARMALB_CHECK_SILENT,      /* nothing within timeout_ms */
+	KARMALB_CHECK_UNREACHABLE, /* an ICMP error */
+	KARMALB_CHECK_NO_NEXT_HOP,
+	KARMALB_CHECK_NO_PORT,  /* no source port free */
+	KARMALB_CHECK_NOT_SENT, /* no record, no buffer, or the device took none */
+	KARMALB_N_CHECK_RESULTS,
+};
+
+struct karmalb_checked {
+	struct karmalb_header header;
+	uint32_t request;
+	uint16_t slot;
+	uint8_t result; /* enum karmalb_check_result */
+	uint8_t pad;
+	struct karmalb_endpoint source; /* that the SYN came from; zeroed: none was sent */
+	uint32_t took_us;               /* SYN to answer; 0: none came */
+};
+
+/* Ends the answer to a question. */
+struct karmalb_answered {
+	struct karmalb_header header;
+	uint32_t request;
+	int32_t error; /* 0 or a negative errno: -EBUSY too many questions, -ENOENT no such slot */
+	uint64_t n;    /* flows that were sent, found, or ended */
 };
 
 /* The largest message, for receive buffers. */

@@ -18,6 +18,9 @@ static union {
 	struct karmalb_worker_totals worker;
 	struct karmalb_port_status port;
 	struct karmalb_refused refused;
+	struct karmalb_flow flow;
+	struct karmalb_checked checked;
+	struct karmalb_answered answered;
 	uint64_t aligned;
 } m;
 
@@ -106,6 +109,24 @@ START_TEST(numbers_that_index_are_bounded)
 	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
 	make(KARMALB_MESSAGE_PORT_STATUS);
 	m.port.port = KARMALB_PORTS_MAX;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_FLOW);
+	m.flow.slot = KARMALB_SLOTS_MAX;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_FLOW);
+	m.flow.worker = KARMALB_WORKERS_MAX;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_FLOW);
+	m.flow.state = KARMALB_N_FLOW_STATES;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_CHECKED);
+	m.checked.slot = KARMALB_SLOTS_MAX;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_CHECKED);
+	m.checked.result = KARMALB_N_CHECK_RESULTS;
+	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
+	make(KARMALB_MESSAGE_ANSWERED);
+	m.answered.error = 1;
 	ck_assert_ptr_nonnull(message_check(&m, m.header.size));
 	make(KARMALB_MESSAGE_WELCOME);
 	m.welcome.n_slots = KARMALB_SLOTS_MAX + 1;
