@@ -306,6 +306,80 @@ class PipelineTest(unittest.TestCase):
         refusal = b"\x17\0\0\0\xff\x10\x04Too many connections"
         self.assertEqual(self.outcome_of(self.MYSQL, ok, greeting=refusal)["wrong_replies"], 1)
 
+    def story_of(self, check, *steps):
+        """What a connection adds to the outcomes: (client's or mirror's bytes, or microseconds)."""
+        self.driver.ask(f"check {check}")
+        self.n_flows = getattr(self, "n_flows", 0) + 1
+        talk = Talk(self.driver, V4, TCP, 43000 + self.n_flows)
+        before = self.driver.counts()
+        talk.connect()
+        ends = {"client": 1000, "mirror": 5000}
+        for who, what in steps:
+            if who == "pass":
+                self.driver.ask(f"pass {what}")
+            elif who == "mirror":
+                talk.mirror_sends(what, flags="PA", seq=ends["mirror"], ack=ends["client"])
+                ends["mirror"] += len(what)
+            else:
+                talk.client(what, flags="PA", seq=ends["client"], ack=ends["mirror"])
+                ends["client"] += len(what)
+        after = self.driver.counts()
+        names = [n for n in after["slots"][0] if n not in ("opened", "closed")]
+        return {n: outcomes(after, n) - outcomes(before, n) for n in names
+                if outcomes(after, n) != outcomes(before, n)}
+
+    def test_handshake_of_sphinxapi_is_no_query(self):
+        version, query = b"\0\0\0\1", b"\0\0\1\x19\0\0\0\4data"
+        good, bad = b"\0\0\1\x19\0\0\0\4data", b"\0\1\1\x19\0\0\0\4data"
+        ours, theirs = ("client", version), ("mirror", version)
+        for opening in ((ours, theirs), (theirs, ours), (theirs,), (ours,)):
+            self.assertEqual(self.story_of(self.SPHINXAPI, *opening),
+                             {"n_waiting": 1} if opening == (ours,) else {}, opening)
+            self.driver.ask("pass 61000000")
+            for answer, expected in ((good, self.GOOD), (bad, self.WRONG)):
+                self.assertEqual(self.story_of(self.SPHINXAPI, *opening, ("client", query),
+                                               ("mirror", answer)), expected, opening)
+        # A connection held in reserve is no query that nobody answers ...
+        for opening in ((ours, theirs), (theirs, ours)):
+            self.assertEqual(self.story_of(self.SPHINXAPI, *opening, ("pass", 9000000)), {})
+        # ... but a server that does not even greet is late.
+        self.assertEqual(self.story_of(self.SPHINXAPI, ours, ("pass", 9000000)),
+                         {"query_timeouts": 1})
+        # Both at once, the version alone first: the answer is still due.
+        together = ("client", version + query)
+        self.assertEqual(self.story_of(self.SPHINXAPI, together, theirs, ("mirror", bad)),
+                         self.WRONG)
+        self.assertEqual(self.story_of(self.SPHINXAPI, together, theirs, ("pass", 9000000)),
+                         {"query_timeouts": 1})
+
+    def test_login_of_mysql_is_no_query(self):
+        greeting = ("mirror", b"\x0c\0\0\0\x0a8.0.30\0abcd")
+        login = ("client", b"\x08\0\0\1\x85\xa6\xff\1user")
+        switch = ("mirror", b"\x05\0\0\2\xfeabcd")
+        more = ("client", b"\x04\0\0\3pass")
+        ok = b"\x07\0\0%c\0\0\0\2\0\0\0"
+        denied = ("mirror", b"\x0b\0\0\2\xff\x15\x04#28000n")
+        query, answer = ("client", b"\x09\0\0\0\x03SELECT 1"), ("mirror", ok % 1)
+        quit_, close = ("client", b"\1\0\0\0\1"), ("client", b"\5\0\0\0\x19\1\0\0\0")
+        short = (greeting, login, ("mirror", ok % 2))
+        long = (greeting, login, switch, more, ("mirror", ok % 4))
+        for opening in (short, long):
+            self.assertEqual(self.story_of(self.MYSQL, *opening), {})
+            self.assertEqual(self.story_of(self.MYSQL, *opening, query, answer), self.GOOD)
+            self.assertEqual(self.story_of(self.MYSQL, *opening, query, answer, close,
+                                           ("pass", 9000000), query, answer, quit_),
+                             {"succeeded_queries": 2})
+        self.assertEqual(self.story_of(self.MYSQL, greeting, login, denied), {})
+        self.assertEqual(self.story_of(self.MYSQL, greeting, login, ("pass", 9000000)),
+                         {"query_timeouts": 1})
+
+    def test_interim_answer_of_http_is_not_counted(self):
+        head, body = ("client", b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n"), ("client", b"x")
+        interim = ("mirror", b"HTTP/1.1 100 Continue\r\n\r\n")
+        for status, expected in ((200, self.GOOD), (503, self.WRONG)):
+            answer = ("mirror", b"HTTP/1.1 %d x\r\n\r\n" % status)
+            self.assertEqual(self.story_of(self.HTTP, head, interim, body, answer), expected)
+
     def test_each_failure_has_its_name(self):
         def flow():
             self.n_flows = getattr(self, "n_flows", 0) + 1

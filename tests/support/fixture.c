@@ -158,6 +158,10 @@ run_one(struct fixture *f, uint8_t port_in, const uint8_t *bytes, unsigned size,
 		result.reason = (enum karmalb_worker_counter)i;
 	}
 	result.is_sent = packet.verdict == PIPELINE_SEND;
+	if (result.is_sent) {
+		memcpy(f->sent, packet.data, packet.size_out);
+		f->sent_size = packet.size_out;
+	}
 	result.port_out = packet.port_out;
 	if (n_drops != (result.is_sent ? 0 : 1))
 		abort();

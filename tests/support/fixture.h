@@ -38,6 +38,8 @@ struct fixture {
 	struct sample seen[FIXTURE_SEEN_MAX]; /* all samples since the last fixture_forget() */
 	unsigned n_seen;
 	uint64_t now_us;
+	uint8_t sent[FIXTURE_HEADROOM + FRAME_MAX]; /* the last frame that was sent, as it left */
+	unsigned sent_size;
 };
 
 /* What became of one packet. */

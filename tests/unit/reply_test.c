@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Heads of queries and answers, and what each says. */
+#include <string.h>
+
+#include "reply.h"
+#include "suite.h"
+
+#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
+
+static const enum karmalb_reply_check http = KARMALB_REPLY_CHECK_HTTP,
+				      sphinxapi = KARMALB_REPLY_CHECK_SPHINXAPI,
+				      mysql = KARMALB_REPLY_CHECK_MYSQL;
+
+START_TEST(without_a_check_everything_is_a_query_and_a_good_answer)
+{
+	const enum karmalb_reply_check none = KARMALB_REPLY_CHECK_NONE;
+
+	ck_assert_int_eq(reply_query(none, false, BYTES("\0\0\0\1")), REPLY_QUERY);
+	ck_assert_int_eq(reply_query(none, true, BYTES("\1\0\0\0\1")), REPLY_QUERY);
+	ck_assert_int_eq(reply_judge(none, false, BYTES("HTTP/1.1 500 no\r\n")), REPLY_GOOD);
+	ck_assert_int_eq(
+		reply_judge(none, false, BYTES("\x1f\0\0\1\xff\xfd\x03#HY000")), REPLY_GOOD);
+}
+END_TEST
+
+START_TEST(http_500_and_above_is_wrong_and_400_is_not)
+{
+	static const struct {
+		const char *status;
+		enum reply_verdict verdict;
+	} rows[] = {{"200", REPLY_GOOD}, {"101", REPLY_GOOD}, {"304", REPLY_GOOD},
+		{"400", REPLY_GOOD}, {"499", REPLY_GOOD}, {"500", REPLY_WRONG},
+		{"503", REPLY_WRONG}, {"599", REPLY_WRONG}, {"999", REPLY_WRONG}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char head[64];
+		int size = snprintf(
+			head, sizeof(head), "HTTP/1.%u %s x\r\n\r\n", i % 2, rows[i].status);
+
+		ck_assert_msg(reply_judge(http, false, (const uint8_t *)head, (unsigned)size) ==
+				      rows[i].verdict,
+			"%s", head);
+		ck_assert_int_eq(reply_judge(http, false, (const uint8_t *)head, 11), REPLY_GOOD);
+	}
+	ck_assert_int_eq(
+		reply_judge(http, false, BYTES("\x16\x03\x03\x05\x00 500 599")), REPLY_GOOD);
+	ck_assert_int_eq(reply_query(http, false, BYTES("GET / HTTP/1.1\r\n\r\n")), REPLY_QUERY);
+}
+END_TEST
+
+START_TEST(interim_answer_of_http_is_none_yet)
+{
+	static const char early[] = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+	char whole[200];
+
+	ck_assert_int_eq(
+		reply_judge(http, false, BYTES("HTTP/1.1 100 Continue\r\n\r\n")), REPLY_NOT_YET);
+	ck_assert_int_eq(reply_judge(http, false, BYTES("HTTP/1.1 100 Cont")), REPLY_NOT_YET);
+	ck_assert_int_eq(reply_judge(http, false, BYTES(early)), REPLY_NOT_YET);
+	snprintf(whole, sizeof(whole), "%sHTTP/1.1 502 no\r\n\r\n", early);
+	ck_assert_int_eq(reply_judge(http, false, (const uint8_t *)whole, (unsigned)strlen(whole)),
+		REPLY_WRONG);
+	snprintf(whole, sizeof(whole), "%sHTTP/1.1 200 OK\r\n\r\n", early);
+	ck_assert_int_eq(reply_judge(http, false, (const uint8_t *)whole, (unsigned)strlen(whole)),
+		REPLY_GOOD);
+}
+END_TEST
+
+START_TEST(versions_of_sphinxapi_are_no_query_and_no_answer)
+{
+	ck_assert_int_eq(reply_query(sphinxapi, false, BYTES("\0\0\0\1")), REPLY_QUERY_HANDSHAKE);
+	/* The server's version came by itself: nothing is due. */
+	ck_assert_int_eq(reply_query(sphinxapi, true, BYTES("\0\0\0\1")), REPLY_QUERY_NONE);
+	ck_assert_int_eq(reply_query(sphinxapi, false, BYTES("\0\0\0\1\0\0\1\x19")), REPLY_QUERY);
+	ck_assert_int_eq(reply_query(sphinxapi, true, BYTES("\0\0\1\x19\0\0\0\0")), REPLY_QUERY);
+	ck_assert_int_eq(reply_judge(sphinxapi, true, BYTES("\0\0\0\1")), REPLY_HANDSHAKE);
+	ck_assert_int_eq(reply_judge(sphinxapi, false, BYTES("\0\0\0\1")), REPLY_NOT_YET);
+}
+END_TEST
+
+START_TEST(status_word_of_sphinxapi_decides)
+{
+	static const enum reply_verdict verdicts[] = {
+		REPLY_GOOD, REPLY_WRONG, REPLY_WRONG, REPLY_WARNING, REPLY_GOOD};
+
+	for (uint8_t status = 0; status < 5; status++) {
+		const uint8_t answer[] = {
+			0, 0, 0, 1, 0, status, 1, 0x19, 0, 0, 0, 4, 'd', 'a', 't', 'a'};
+
+		ck_assert_int_eq(
+			reply_judge(sphinxapi, false, answer, sizeof(answer)), verdicts[status]);
+		ck_assert_int_eq(reply_judge(sphinxapi, false, answer + 4, sizeof(answer) - 4),
+			verdicts[status]);
+		ck_assert_int_eq(reply_judge(sphinxapi, false, answer + 4, 7), REPLY_GOOD);
+	}
+}
+END_TEST
+
+START_TEST(mysql_login_is_no_query)
+{
+	static const char greeting[] = "\x4a\0\0\0\x0a"
+				       "8.0.30\0";
+	static const char login[] = "\x20\0\0\1\x85\xa6\xff\x01\0\0\0\1";
+
+	ck_assert_int_eq(reply_judge(mysql, false, BYTES(greeting)), REPLY_HANDSHAKE);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(login)), REPLY_QUERY_HANDSHAKE);
+	/* OK, a switch of the method, more of it, access denied. */
+	ck_assert_int_eq(
+		reply_judge(mysql, true, BYTES("\x07\0\0\2\0\0\0\2\0\0\0")), REPLY_HANDSHAKE);
+	ck_assert_int_eq(reply_judge(mysql, true,
+				 BYTES("\x07\0\0\2\xfe"
+				       "abcdef")),
+		REPLY_HANDSHAKE);
+	ck_assert_int_eq(reply_judge(mysql, true, BYTES("\x02\0\0\4\x01\x03xx")), REPLY_HANDSHAKE);
+	ck_assert_int_eq(
+		reply_judge(mysql, true, BYTES("\x20\0\0\2\xff\x15\x04#28000no")), REPLY_HANDSHAKE);
+	/* In a login, too, the server may speak of itself. */
+	ck_assert_int_eq(
+		reply_judge(mysql, true, BYTES("\x20\0\0\2\xff\xb3\x04#42000many")), REPLY_WRONG);
+	ck_assert_int_eq(
+		reply_judge(mysql, false, BYTES("\x17\0\0\0\xff\x10\x04Too many")), REPLY_WRONG);
+}
+END_TEST
+
+START_TEST(mysql_commands_without_an_answer_call_for_none)
+{
+	static const char quit[] = "\1\0\0\0\x01", close[] = "\5\0\0\0\x19\1\0\0\0";
+	static const char both[] = "\5\0\0\0\x19\1\0\0\0\1\0\0\0\x01";
+	static const char followed[] = "\5\0\0\0\x19\1\0\0\0\x09\0\0\0\x03SELECT 1";
+	static const char select[] = "\x09\0\0\0\x03SELECT 1",
+			  data[] = "\xff\xff\0\0\x18 and so on";
+
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(quit)), REPLY_QUERY_NONE);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(close)), REPLY_QUERY_NONE);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(both)), REPLY_QUERY_NONE);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(data)), REPLY_QUERY_NONE);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(followed)), REPLY_QUERY);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(select)), REPLY_QUERY);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES("\1\0\0")), REPLY_QUERY);
+}
+END_TEST
+
+START_TEST(mysql_error_is_wrong_only_where_the_server_is_to_blame)
+{
+	static const struct {
+		unsigned code;
+		enum reply_verdict verdict;
+	} rows[] = {{1064, REPLY_GOOD}, {1045, REPLY_GOOD}, {1062, REPLY_GOOD}, {1146, REPLY_GOOD},
+		{1153, REPLY_GOOD}, {1205, REPLY_GOOD}, {1213, REPLY_GOOD}, {1290, REPLY_GOOD},
+		{1021, REPLY_WRONG}, {1037, REPLY_WRONG}, {1040, REPLY_WRONG}, {1047, REPLY_WRONG},
+		{1053, REPLY_WRONG}, {1130, REPLY_WRONG}, {1194, REPLY_WRONG}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t error[] = "\x1f\0\0\1\xff\0\0#HY000what happened";
+
+		error[5] = (uint8_t)rows[i].code;
+		error[6] = (uint8_t)(rows[i].code >> 8);
+		ck_assert_msg(reply_judge(mysql, false, error, sizeof(error)) == rows[i].verdict,
+			"%u", rows[i].code);
+	}
+}
+END_TEST
+
+START_TEST(mysql_ok_may_carry_warnings)
+{
+	ck_assert_int_eq(reply_judge(mysql, false, BYTES("\x07\0\0\1\0\0\0\2\0\0\0")), REPLY_GOOD);
+	ck_assert_int_eq(
+		reply_judge(mysql, false, BYTES("\x07\0\0\1\0\1\0\2\0\3\0")), REPLY_WARNING);
+	ck_assert_int_eq(
+		reply_judge(mysql, false, BYTES("\x01\0\0\1\x02\x2a\0\0\2\3def")), REPLY_GOOD);
+}
+END_TEST
+
+/* The same bytes elsewhere mean nothing. */
+START_TEST(what_cannot_be_read_is_good)
+{
+	static const char tls[] = "\x17\x03\x03\x01\xff\x10\x04many, by chance";
+	static const char compressed[] = "\x0b\0\0\1\0\0\0\x07\0\0\1\0\0\0\2\0\1\0";
+
+	ck_assert_int_eq(reply_judge(mysql, false, BYTES(tls)), REPLY_GOOD);
+	ck_assert_int_eq(reply_query(mysql, true, BYTES(tls)), REPLY_QUERY);
+	ck_assert_int_eq(reply_judge(mysql, false, BYTES(compressed)), REPLY_GOOD);
+}
+END_TEST
+
+START_TEST(any_bytes_of_any_size_are_read_within_bounds)
+{
+	uint64_t random = suite_seed();
+
+	for (unsigned round = 0; round < 200000; round++) {
+		unsigned size = (unsigned)(suite_random(&random) % 48);
+		uint8_t *head = malloc(size + 1); /* sanitizers see a byte too far */
+
+		for (unsigned i = 0; i < size; i++)
+			head[i] = suite_random(&random) % 3 == 0 ? (uint8_t)suite_random(&random)
+								 : (uint8_t)(round & 1);
+		head = realloc(head, size > 0 ? size : 1);
+		for (unsigned check = 0; check < KARMALB_N_REPLY_CHECKS; check++) {
+			enum karmalb_reply_check c = (enum karmalb_reply_check)check;
+
+			ck_assert_int_le(reply_query(c, round & 2, head, size), REPLY_QUERY_NONE);
+			ck_assert_int_le(reply_judge(c, round & 2, head, size), REPLY_NOT_YET);
+		}
+		free(head);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {without_a_check_everything_is_a_query_and_a_good_answer,
+		http_500_and_above_is_wrong_and_400_is_not, interim_answer_of_http_is_none_yet,
+		versions_of_sphinxapi_are_no_query_and_no_answer, status_word_of_sphinxapi_decides,
+		mysql_login_is_no_query, mysql_commands_without_an_answer_call_for_none,
+		mysql_error_is_wrong_only_where_the_server_is_to_blame, mysql_ok_may_carry_warnings,
+		what_cannot_be_read_is_good, any_bytes_of_any_size_are_read_within_bounds, NULL};
+
+	return suite_run("reply", tests);
+}
