@@ -268,10 +268,8 @@ begin_waiting(struct apply *a, uint64_t now_us)
 
 	if (rc == 0 && !is_known)
 		rc = check_mirrors(a, in, &err);
-	if (rc == 0) {
-		a->rising = roster_plan(&a->roster, in, &err);
-		rc = a->rising ? 0 : -ENOSPC;
-	}
+	if (rc == 0)
+		rc = roster_plan(&a->roster, in, &a->rising, &err);
 	if (rc < 0) {
 		report(a, in->epoch, rc, &err);
 		intent_free(in);
@@ -283,11 +281,14 @@ begin_waiting(struct apply *a, uint64_t now_us)
 	a->resolve_until_us = is_known ? now_us : now_us + RESOLVE_WAIT_US;
 }
 
-/* Steers for what is in force alone.  False: not yet, to be tried again in a second. */
+/*
+ * Steers for what is in force alone; nothing is before the first intent, and then only the sources
+ * are ours.  False: not yet, to be tried again in a second.
+ */
 static bool
 serve_in_force(struct apply *a, struct err *err)
 {
-	a->is_serve_due = a->in_force != NULL && serve(a, a->in_force, NULL, err) < 0;
+	a->is_serve_due = serve(a, a->in_force, NULL, err) < 0;
 	a->serve_again_us = karmalb_now_us() + KARMALB_SECOND;
 	return !a->is_serve_due;
 }

@@ -36,17 +36,19 @@ static const char *const state_names[] = {
 	[KARMALB_NEXT_HOP_FAILED] = "failed",
 };
 
-struct roster_plan *
-roster_plan(struct roster *r, struct intent *intent, struct err *err)
+int
+roster_plan(struct roster *r, struct intent *intent, struct roster_plan **result, struct err *err)
 {
 	struct slot *slots = r->instance->memory.header->slots;
 	struct roster_plan *plan = calloc(1, sizeof(*plan));
 
 	if (plan == NULL)
-		err_set(err, -ENOMEM, "no memory for a plan");
-	if (plan == NULL || check_room(r, intent, err) < 0) {
+		return err_set(err, -ENOMEM, "no memory for a plan");
+	int rc = check_room(r, intent, err);
+
+	if (rc < 0) {
 		free(plan);
-		return NULL;
+		return rc;
 	}
 	for (unsigned i = 0; i < intent->n_services; i++) {
 		const struct intent_service *s = &intent->services[i];
@@ -58,12 +60,14 @@ roster_plan(struct roster *r, struct intent *intent, struct err *err)
 			begin_life(r, (uint16_t)slot, s->name, intent->mirrors[m].name);
 		}
 	}
-	if (want_next_hops(r, err) < 0) {
+	rc = want_next_hops(r, err);
+	if (rc < 0) {
 		free(plan);
-		return NULL;
+		return rc;
 	}
 	plan->intent = intent;
-	return plan;
+	*result = plan;
+	return 0;
 }
 
 void

@@ -48,11 +48,11 @@ struct roster_plan {
 
 /*
  * Gives every mirror of an intent its slot, new ones a fresh one, and asks for their next hops.
- * Owns 'intent' on success only.  NULL with a sentence when slots run out (then nothing was
- * assigned) or the kernel refuses; slots given in vain come back by themselves.
+ * Owns 'intent' on success only.  0, or with a sentence -ENOSPC when slots run out (then nothing
+ * was assigned), -ENOMEM, or what the kernel says; slots given in vain come back by themselves.
  */
-struct roster_plan *
-roster_plan(struct roster *r, struct intent *intent, struct err *err);
+int
+roster_plan(struct roster *r, struct intent *intent, struct roster_plan **result, struct err *err);
 
 /* NULL is fine. */
 void
