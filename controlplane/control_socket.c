@@ -72,7 +72,7 @@ static void
 send_answer(struct evhttp_request *http, int code, bool is_json, const char *body, size_t size);
 
 struct control_socket *
-control_socket_open(struct event_base *base, const struct control_options *options, struct err *err)
+control_socket_open(const char *run_dir, const char *group, struct err *err)
 {
 	struct control_socket *s = calloc(1, sizeof(*s));
 
@@ -80,27 +80,32 @@ control_socket_open(struct event_base *base, const struct control_options *optio
 		err_set(err, "out of memory");
 		return NULL;
 	}
-	s->run = options->run;
-	s->arg = options->arg;
-	if (snprintf(s->path, sizeof(s->path), "%s/%s", options->run_dir, CONTROL_SOCKET_NAME) >=
+	if (snprintf(s->path, sizeof(s->path), "%s/%s", run_dir, CONTROL_SOCKET_NAME) >=
 		(int)sizeof(s->path)) {
 		err_set(err, "the run directory's name is too long");
 		goto free_socket;
 	}
-	s->fd = unix_listener_open(s->path, options->group, err);
+	s->fd = unix_listener_open(s->path, group, err);
 	if (s->fd < 0)
 		goto free_socket;
 	find_admin_group(s);
-	if (serve(s, base) < 0) {
-		err_set(err, "cannot serve %s: out of memory", s->path);
-		control_socket_close(s);
-		return NULL;
-	}
 	return s;
 
 free_socket:
 	free(s);
 	return NULL;
+}
+
+int
+control_socket_serve(struct control_socket *s, struct event_base *base,
+	const struct control_options *options, struct err *err)
+{
+	s->run = options->run;
+	s->arg = options->arg;
+	if (serve(s, base) == 0)
+		return 0;
+	err_set(err, "cannot serve %s: out of memory", s->path);
+	return -ENOMEM;
 }
 
 void

@@ -23,20 +23,23 @@ struct event_base;
 #define CONTROL_SOCKET_ADMIN_GROUP "karmalb-admin"
 
 struct control_options {
-	const char *run_dir;
-	const char *group; /* may connect, if there is such a group; empty: only the owner */
 	void (*run)(void *arg, const struct command_request *request); /* commands_run() */
 	void *arg;
 };
 
 /*
- * Serves 'run_dir'/control.sock, mode 0660.  A socket that a killed control plane left behind is
- * replaced.  Returns NULL with a sentence if another control plane answers there, or the socket
- * cannot be made.
+ * Takes 'run_dir'/control.sock, mode 0660: whoever connects waits until control_socket_serve().
+ * 'group' may connect, if there is such a group; empty: only the owner.  A socket that a killed
+ * control plane left behind is replaced.  Returns NULL with a sentence if another control plane
+ * answers there, or the socket cannot be made.
  */
 struct control_socket *
-control_socket_open(
-	struct event_base *base, const struct control_options *options, struct err *err);
+control_socket_open(const char *run_dir, const char *group, struct err *err);
+
+/* Answers from here on, on the loop of 'base'.  0, or -ENOMEM with a sentence; close it then. */
+int
+control_socket_serve(struct control_socket *s, struct event_base *base,
+	const struct control_options *options, struct err *err);
 
 /* Removes the socket.  Call it after balance_free(), so that no statement still waits for its
  * answer.  Takes NULL. */

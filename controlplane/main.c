@@ -95,22 +95,32 @@ watch_signal(struct program *p, int number, event_callback_fn callback)
 	return event;
 }
 
-/* Where people and programs ask: run_dir/control.sock. */
+/*
+ * Where people and programs ask: run_dir/control.sock.  Taken before anything else is touched, for
+ * who has it is the one control plane of this run directory.
+ */
 static int
 open_control(struct program *p, const struct options *options)
 {
-	struct control_options control = {
-		.run_dir = options->run_dir,
-		.group = p->config->controlplane.control_group,
-		.run = commands_run,
-		.arg = p->commands,
-	};
 	struct err err;
 
-	p->control = control_socket_open(p->base, &control, &err);
+	p->control =
+		control_socket_open(options->run_dir, p->config->controlplane.control_group, &err);
 	if (p->control == NULL)
 		log_error("%s", err.sentence);
 	return p->control != NULL ? 0 : -1;
+}
+
+static int
+serve_control(struct program *p)
+{
+	const struct control_options control = {.run = commands_run, .arg = p->commands};
+	struct err err;
+	int rc = control_socket_serve(p->control, p->base, &control, &err);
+
+	if (rc < 0)
+		log_error("%s", err.sentence);
+	return rc;
 }
 
 static void
@@ -220,6 +230,8 @@ program_init(struct program *p, const struct options *options)
 		config_errors_print(&errors, stderr);
 		return -1;
 	}
+	if (open_control(p, options) < 0)
+		return -1;
 	signal(SIGPIPE, SIG_IGN);
 	p->base = make_base();
 	if (p->base == NULL)
@@ -236,7 +248,7 @@ program_init(struct program *p, const struct options *options)
 		goto no_memory;
 	wait_for_dataplane(p);
 	open_metrics(p);
-	return open_control(p, options);
+	return serve_control(p);
 no_memory:
 	log_error("out of memory at start");
 	return -1;

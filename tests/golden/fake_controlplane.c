@@ -169,10 +169,7 @@ main(int argc, char **argv)
 	});
 	struct commands *commands = commands_create(&balance, intent);
 	struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
-	struct control_options options = {.run_dir = argc > 1 ? argv[1] : ".",
-		.group = argc > 3 ? argv[3] : "",
-		.run = commands_run,
-		.arg = commands};
+	const struct control_options options = {.run = commands_run, .arg = commands};
 	struct control_socket *control;
 	struct err err;
 
@@ -182,8 +179,8 @@ main(int argc, char **argv)
 		fake_status()->dataplane.is_connected = false;
 		strcpy(fake_status()->dataplane.sentence, "connection refused");
 	}
-	control = control_socket_open(base, &options, &err);
-	if (control != NULL) {
+	control = control_socket_open(argc > 1 ? argv[1] : ".", argc > 3 ? argv[3] : "", &err);
+	if (control != NULL && control_socket_serve(control, base, &options, &err) == 0) {
 		puts("ready");
 		fflush(stdout);
 		event_base_dispatch(base);

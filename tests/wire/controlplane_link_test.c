@@ -2,10 +2,12 @@
 /* karmalb-controlplane as a process whose peer does wrong, does not read, or is not there. */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -77,6 +79,24 @@ START_TEST(a_refusal_is_logged_once_however_often_it_comes)
 	fake_accept(&web.fake, WEB_PROMPT_MS);
 	ck_assert_uint_eq(
 		fake_count_in_log(&web.fake, "refused us: another control plane is connected"), 1);
+}
+END_TEST
+
+/* It would take the data plane's one place, or be sent away from it with a line in its log. */
+START_TEST(a_second_control_plane_does_not_touch_the_data_plane)
+{
+	struct pollfd asked = {.fd = web.fake.listener, .events = POLLIN};
+	pid_t first = web.fake.pid;
+	int status;
+
+	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
+	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
+	fake_run(&web.fake);
+	ck_assert_int_eq(waitpid(web.fake.pid, &status, 0), web.fake.pid);
+	web.fake.pid = first;
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, "another control plane answers at"), 1);
+	ck_assert_int_eq(poll(&asked, 1, 0), 0);
 }
 END_TEST
 
@@ -196,6 +216,7 @@ main(void)
 		sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(tc, nothing_is_taken_before_welcome);
 	tcase_add_test(tc, a_refusal_is_logged_once_however_often_it_comes);
+	tcase_add_test(tc, a_second_control_plane_does_not_touch_the_data_plane);
 	tcase_add_test(tc, an_absent_data_plane_is_logged_once);
 	tcase_add_test(tc, the_flow_memory_outlives_the_data_plane);
 	tcase_add_test(tc, newer_intent_supersedes_what_is_stuck);
