@@ -46,10 +46,17 @@ enum config_reply_via {
 
 struct config_port {
 	char name[KARMALB_NAME_MAX];
-	char device[KARMALB_NAME_MAX]; /* "af_xdp:eth1" */
-	unsigned rx_checksum;          /* enum config_rx_checksum */
-	unsigned reply_via;            /* enum config_reply_via */
-	unsigned default_route;        /* enum config_default_route */
+	char device[KARMALB_DEVICE_MAX]; /* "af_xdp:eth1" */
+	unsigned rx_checksum;            /* enum config_rx_checksum */
+	unsigned reply_via;              /* enum config_reply_via */
+	unsigned default_route;          /* enum config_default_route */
+};
+
+/* Who is behind a port without a kernel interface. */
+struct config_neighbour {
+	char address[KARMALB_NAME_MAX]; /* in its normal text, or "default" */
+	char mac[KARMALB_NAME_MAX];     /* "02:00:00:00:00:01" */
+	char port[KARMALB_NAME_MAX];    /* empty: the one that has no kernel interface */
 };
 
 /* For 'karmalb-controlplane --dataplane-arguments'; the control plane itself needs none of it. */
@@ -63,7 +70,9 @@ struct config_dataplane {
 	bool assign;
 	unsigned n_ports;   /* >= 1 */
 	unsigned n_sources; /* >= 1 */
+	unsigned n_neighbours;
 	const struct config_port *ports;
+	const struct config_neighbour *neighbours;
 	const struct units_cidr *sources; /* together at most KARMALB_SOURCES_MAX addresses */
 };
 

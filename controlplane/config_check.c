@@ -82,6 +82,81 @@ check_ports(struct config_reader *r)
 	}
 }
 
+/* Ports that the kernel does not know are told by their device, as the data plane does. */
+static bool
+has_interface(const struct config_port *port)
+{
+	return strncmp(port->device, "af_xdp:", strlen("af_xdp:")) == 0;
+}
+
+/* The port that a neighbour is behind, or NULL when that has been complained of. */
+static const struct config_port *
+port_of(struct config_reader *r, const struct config_neighbour *neighbour, unsigned line)
+{
+	const struct config_dataplane *d = &r->config->dataplane;
+	const struct config_port *found = NULL;
+
+	for (unsigned i = 0; i < d->n_ports; i++) {
+		const struct config_port *port = &d->ports[i];
+
+		if (neighbour->port[0] != '\0' ? strcmp(port->name, neighbour->port) != 0
+					       : has_interface(port))
+			continue;
+		if (found != NULL && neighbour->port[0] == '\0') {
+			complain(r, line,
+				"neighbours: \"%s\" may be behind \"%s\" or \"%s\", expected "
+				"port = \"...\"",
+				neighbour->address, found->name, port->name);
+			return NULL;
+		}
+		found = port;
+	}
+	if (found == NULL && neighbour->port[0] != '\0')
+		complain(r, line, "neighbours: there is no port \"%s\"", neighbour->port);
+	else if (found == NULL)
+		complain(r, line,
+			"neighbours: all ports have a kernel interface, and the kernel's neighbours");
+	else if (has_interface(found))
+		complain(r, line,
+			"neighbours: port \"%s\" has a kernel interface; tell the kernel: ip neigh "
+			"replace %s lladdr %s nud permanent dev %s",
+			found->name, neighbour->address, neighbour->mac,
+			found->device + strlen("af_xdp:"));
+	else
+		return found;
+	return NULL;
+}
+
+static void
+check_neighbours(struct config_reader *r)
+{
+	const struct config_dataplane *d = &r->config->dataplane;
+	bool has_default[KARMALB_PORTS_MAX] = {false};
+
+	for (unsigned i = 0; i < d->n_neighbours; i++) {
+		const struct config_neighbour *n = &d->neighbours[i];
+		unsigned line = line_at(r, "dataplane.neighbours.[%u]", i);
+		const struct config_port *port = port_of(r, n, line);
+		bool is_default = strcmp(n->address, "default") == 0;
+		bool is_again = is_default && port != NULL && has_default[port - d->ports];
+
+		for (unsigned j = 0; j < i && !is_default; j++)
+			is_again |= strcmp(d->neighbours[j].address, n->address) == 0;
+		if (is_again)
+			complain(r, line, "neighbours: \"%s\" stands twice", n->address);
+		if (is_default && port != NULL)
+			has_default[port - d->ports] = true;
+	}
+	for (unsigned i = 0; i < d->n_ports; i++) {
+		if (d->ports[i].reply_via == CONFIG_REPLY_VIA_ROUTE &&
+			!has_interface(&d->ports[i]) && !has_default[i])
+			complain(r, line_at(r, "dataplane.ports.[%u]", i),
+				"reply_via = \"route\": port \"%s\" has no kernel interface, expected "
+				"the neighbour \"default\" for it",
+				d->ports[i].name);
+	}
+}
+
 static void
 check_sources(struct config_reader *r)
 {
@@ -320,6 +395,7 @@ config_reader_check(struct config_reader *r)
 
 	check_workers(r);
 	check_ports(r);
+	check_neighbours(r);
 	check_sources(r);
 	check_metrics(r);
 	check_totals(r);

@@ -54,7 +54,12 @@ config_edit_programs(struct config *to, const struct config *from)
 		sizeof(from->dataplane.ports[0]));
 	to->dataplane.sources = copy_array(to, from->dataplane.sources, from->dataplane.n_sources,
 		0, sizeof(from->dataplane.sources[0]));
-	return to->dataplane.ports != NULL && to->dataplane.sources != NULL ? 0 : -ENOMEM;
+	to->dataplane.neighbours = copy_array(to, from->dataplane.neighbours,
+		from->dataplane.n_neighbours, 0, sizeof(from->dataplane.neighbours[0]));
+	return to->dataplane.ports != NULL && to->dataplane.sources != NULL &&
+			       to->dataplane.neighbours != NULL
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* Everything of 'from' into 'to', which has its own memory already. */

@@ -19,6 +19,7 @@ static const char *const scope_titles[] = {
 	[SETTING_SCOPE_FILE] = "at the top level",
 	[SETTING_SCOPE_DATAPLANE] = "in dataplane",
 	[SETTING_SCOPE_PORT] = "in dataplane.ports",
+	[SETTING_SCOPE_NEIGHBOUR] = "in dataplane.neighbours",
 	[SETTING_SCOPE_CONTROLPLANE] = "in controlplane",
 	[SETTING_SCOPE_SERVICE] = "in a service or defaults",
 	[SETTING_SCOPE_SERVICE_ONLY] = "in a service",

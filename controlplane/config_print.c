@@ -122,6 +122,19 @@ print_short_group(FILE *out, enum setting_scope scope, const void *base)
 }
 
 static void
+print_neighbours(const struct config_dataplane *d, FILE *out)
+{
+	if (d->n_neighbours == 0)
+		return;
+	fputs("  neighbours = (", out);
+	for (unsigned i = 0; i < d->n_neighbours; i++) {
+		fputs(i > 0 ? ",\n    " : "\n    ", out);
+		print_short_group(out, SETTING_SCOPE_NEIGHBOUR, &d->neighbours[i]);
+	}
+	fputs(" );\n", out);
+}
+
+static void
 print_dataplane(const struct config_dataplane *d, FILE *out)
 {
 	struct config_dataplane defaults;
@@ -137,7 +150,9 @@ print_dataplane(const struct config_dataplane *d, FILE *out)
 		fputs(i > 0 ? ",\n    " : "\n    ", out);
 		print_short_group(out, SETTING_SCOPE_PORT, &d->ports[i]);
 	}
-	fputs(" );\n  sources = [", out);
+	fputs(" );\n", out);
+	print_neighbours(d, out);
+	fputs("  sources = [", out);
 	for (unsigned i = 0; i < d->n_sources; i++)
 		fprintf(out, "%s \"%s\"", i > 0 ? "," : "",
 			units_format_cidr(&d->sources[i], text, sizeof(text)));

@@ -104,6 +104,73 @@ read_ports(struct config_reader *r, config_setting_t *group)
 	d->n_ports = ports != NULL ? list.n : 0;
 }
 
+/* An address in its normal text, or "default". */
+static void
+read_neighbour_address(
+	struct config_reader *r, config_setting_t *node, struct config_neighbour *neighbour)
+{
+	const config_setting_t *text = config_setting_get_member(node, "address");
+	struct karmalb_address address;
+	struct err err;
+
+	if (strcmp(neighbour->address, "default") == 0 || neighbour->address[0] == '\0')
+		return;
+	if (units_parse_address(neighbour->address, &address, &err) != 0 ||
+		config_check_host(&address, &err) != 0)
+		refuse_text(r, text, "address", &err);
+	else
+		units_format_address(&address, neighbour->address, sizeof(neighbour->address));
+}
+
+/* Likewise; one that a single host can have. */
+static void
+read_mac(struct config_reader *r, config_setting_t *node, struct config_neighbour *neighbour)
+{
+	unsigned m[6] = {0};
+	int size = 0;
+
+	if (neighbour->mac[0] == '\0')
+		return;
+	if (sscanf(neighbour->mac, "%2x:%2x:%2x:%2x:%2x:%2x%n", &m[0], &m[1], &m[2], &m[3], &m[4],
+		    &m[5], &size) != 6 ||
+		size != 17 || neighbour->mac[size] != '\0' || (m[0] & 1) != 0 ||
+		(m[0] | m[1] | m[2] | m[3] | m[4] | m[5]) == 0)
+		config_complain(r, config_setting_get_member(node, "mac"),
+			"mac = \"%s\": expected the MAC address of a host as in "
+			"\"02:00:00:00:00:01\"",
+			neighbour->mac);
+	else
+		snprintf(neighbour->mac, sizeof(neighbour->mac), "%02x:%02x:%02x:%02x:%02x:%02x",
+			m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static void
+read_neighbours(struct config_reader *r, config_setting_t *group)
+{
+	struct config_dataplane *d = &r->config->dataplane;
+	struct list list = list_of(group, "neighbours");
+	struct config_neighbour *neighbours =
+		take_elements(r, list, KARMALB_NEIGHBOURS_MAX, sizeof(*neighbours));
+
+	for (unsigned i = 0; neighbours != NULL && i < list.n; i++) {
+		config_setting_t *node = group_at(r, list, i);
+		struct config_place place = {
+			.title = "in a neighbour",
+			.parts = {{SETTING_SCOPE_NEIGHBOUR, &neighbours[i]}},
+			.n_parts = 1,
+		};
+
+		settings_set_defaults(SETTING_SCOPE_NEIGHBOUR, &neighbours[i]);
+		if (node == NULL)
+			continue;
+		config_read_group(r, node, &place);
+		read_neighbour_address(r, node, &neighbours[i]);
+		read_mac(r, node, &neighbours[i]);
+	}
+	d->neighbours = neighbours;
+	d->n_neighbours = neighbours != NULL ? list.n : 0;
+}
+
 static void
 read_sources(struct config_reader *r, config_setting_t *group)
 {
@@ -140,6 +207,7 @@ read_dataplane(struct config_reader *r, config_setting_t *group)
 		d->max_half_open > d->max_flows)
 		d->max_half_open = d->max_flows;
 	read_ports(r, group);
+	read_neighbours(r, group);
 	read_sources(r, group);
 }
 

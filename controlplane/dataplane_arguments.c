@@ -30,6 +30,13 @@ print_port(const struct config_port *port, FILE *out)
 		port->default_route == CONFIG_DEFAULT_ROUTE_TAKE ? ",default_route=take" : "");
 }
 
+static void
+print_neighbour(const struct config_neighbour *neighbour, FILE *out)
+{
+	fprintf(out, "--neighbour=%s=%s%s%s\n", neighbour->address, neighbour->mac,
+		neighbour->port[0] != '\0' ? ",port=" : "", neighbour->port);
+}
+
 void
 dataplane_arguments_print(const struct config_dataplane *dataplane, FILE *out)
 {
@@ -37,6 +44,8 @@ dataplane_arguments_print(const struct config_dataplane *dataplane, FILE *out)
 
 	for (unsigned i = 0; i < dataplane->n_ports; i++)
 		print_port(&dataplane->ports[i], out);
+	for (unsigned i = 0; i < dataplane->n_neighbours; i++)
+		print_neighbour(&dataplane->neighbours[i], out);
 	for (unsigned i = 0; i < dataplane->n_sources; i++)
 		fprintf(out, "--source=%s\n",
 			units_format_cidr(&dataplane->sources[i], text, sizeof(text)));

@@ -16,6 +16,7 @@ static const char *const scopes[] = {
 	[SETTING_SCOPE_FILE] = "file",
 	[SETTING_SCOPE_DATAPLANE] = "dataplane",
 	[SETTING_SCOPE_PORT] = "port",
+	[SETTING_SCOPE_NEIGHBOUR] = "neighbour",
 	[SETTING_SCOPE_CONTROLPLANE] = "controlplane",
 	[SETTING_SCOPE_SERVICE] = "service",
 	[SETTING_SCOPE_SERVICE_ONLY] = "service_only",

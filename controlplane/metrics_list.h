@@ -66,15 +66,16 @@
 		it->n_unanswered)
 
 /* it: a karmalb_port_status.  Labels: port. */
-#define METRICS_PORT(X)                                                                           \
-	X(up, GAUGE, "1 when the port has link and is not switched off", it->is_up)               \
-	X(mtu_bytes, GAUGE, "Largest packet without Ethernet header", it->mtu)                    \
-	X(zero_copy, GAUGE, "1 when packets reach us without a copy", it->is_zero_copy)           \
-	X(steered_packets_total, COUNTER, "Packets that the steering program gave to us",         \
-		it->steered)                                                                      \
-	X(passed_packets_total, COUNTER, "Packets that it left to the kernel", it->passed)        \
-	X(missed_packets_total, COUNTER, "Packets that the device lost before a worker saw them", \
-		it->rx_missed)                                                                    \
-	X(guard_drops_total, COUNTER,                                                             \
-		"Packets of ours that slipped past steering and were kept from the kernel",       \
+#define METRICS_PORT(X)                                                                            \
+	X(up, GAUGE, "1 when the port has link and is not switched off", it->is_up)                \
+	X(link_losses_total, COUNTER, "Times that the port went from up to down", it->link_losses) \
+	X(mtu_bytes, GAUGE, "Largest packet without Ethernet header", it->mtu)                     \
+	X(zero_copy, GAUGE, "1 when packets reach us without a copy", it->is_zero_copy)            \
+	X(steered_packets_total, COUNTER, "Packets that the steering program gave to us",          \
+		it->steered)                                                                       \
+	X(passed_packets_total, COUNTER, "Packets that it left to the kernel", it->passed)         \
+	X(missed_packets_total, COUNTER, "Packets that the device lost before a worker saw them",  \
+		it->rx_missed)                                                                     \
+	X(guard_drops_total, COUNTER,                                                              \
+		"Packets of ours that slipped past steering and were kept from the kernel",        \
 		it->guard_drops)

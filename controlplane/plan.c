@@ -108,19 +108,36 @@ compare_settings(struct plan *plan, enum setting_scope scope, struct plan_change
 	return true;
 }
 
+/* All settings of a scope, of two structs of it. */
+static bool
+is_same_group(enum setting_scope scope, const void *a, const void *b)
+{
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope == scope && s->type <= SETTING_CPUS && !is_equal(s, a, b))
+			return false;
+	}
+	return true;
+}
+
 static bool
 is_same_ports(const struct config_dataplane *a, const struct config_dataplane *b)
 {
-	if (a->n_ports != b->n_ports)
-		return false;
-	for (unsigned i = 0; i < a->n_ports; i++) {
-		for (const struct setting *s = settings; s->name != NULL; s++) {
-			if (s->scope == SETTING_SCOPE_PORT && s->type <= SETTING_CPUS &&
-				!is_equal(s, &a->ports[i], &b->ports[i]))
-				return false;
-		}
-	}
-	return true;
+	bool is_same = a->n_ports == b->n_ports;
+
+	for (unsigned i = 0; is_same && i < a->n_ports; i++)
+		is_same = is_same_group(SETTING_SCOPE_PORT, &a->ports[i], &b->ports[i]);
+	return is_same;
+}
+
+static bool
+is_same_neighbours(const struct config_dataplane *a, const struct config_dataplane *b)
+{
+	bool is_same = a->n_neighbours == b->n_neighbours;
+
+	for (unsigned i = 0; is_same && i < a->n_neighbours; i++)
+		is_same = is_same_group(
+			SETTING_SCOPE_NEIGHBOUR, &a->neighbours[i], &b->neighbours[i]);
+	return is_same;
 }
 
 static bool
@@ -152,6 +169,9 @@ compare_programs(struct plan *plan)
 	return compare_settings(plan, SETTING_SCOPE_DATAPLANE, dataplane) &&
 	       (is_same_ports(was, is) ||
 		       add(plan, (struct plan_change){PLAN_PROGRAM, .title = "dataplane.ports"})) &&
+	       (is_same_neighbours(was, is) ||
+		       add(plan, (struct plan_change){PLAN_PROGRAM,
+					 .title = "dataplane.neighbours"})) &&
 	       (is_same_sources(was, is) || add(plan, (struct plan_change){PLAN_PROGRAM,
 							      .title = "dataplane.sources"})) &&
 	       compare_settings(plan, SETTING_SCOPE_CONTROLPLANE, controlplane);

@@ -144,6 +144,7 @@ add_port(struct pairs *pairs, const struct karmalb_port_status *port)
 	pairs_add_text(pairs, prefix, "name", port->name);
 	pairs_add_text(pairs, prefix, "device", port->device);
 	pairs_add_text(pairs, prefix, "link", port->is_up ? "up" : "down");
+	pairs_add_count(pairs, prefix, "link_losses", port->link_losses);
 	pairs_add_text(pairs, prefix, "zero_copy", port->is_zero_copy ? "yes" : "no");
 	pairs_add_count(pairs, prefix, "mtu", port->mtu);
 	pairs_add_count(pairs, prefix, "steered", port->steered);

@@ -66,7 +66,7 @@ union value {
 	unsigned choice;
 	uint64_t count;
 	double number;
-	char name[KARMALB_NAME_MAX];
+	char word[KARMALB_DEVICE_MAX];
 	struct units_cpus cpus;
 };
 
@@ -123,13 +123,13 @@ parse_bool(const char *text, bool *truth)
 	return *truth || strcmp(text, "false") == 0;
 }
 
-/* SETTING_NAME or SETTING_TEXT. */
+/* SETTING_NAME, SETTING_TEXT or SETTING_DEVICE. */
 static bool
-parse_word(const struct setting *s, const char *text, char *name)
+parse_word(const struct setting *s, const char *text, char *word)
 {
-	size_t length = strlen(text);
+	size_t length = strlen(text), max = (size_t)setting_word_max(s);
 
-	if (length >= KARMALB_NAME_MAX || (length == 0 && s->zero == NULL))
+	if (length >= max || (length == 0 && s->zero == NULL))
 		return false;
 	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -139,8 +139,8 @@ parse_word(const struct setting *s, const char *text, char *name)
 		if (!is_allowed)
 			return false;
 	}
-	memset(name, 0, KARMALB_NAME_MAX);
-	memcpy(name, text, length);
+	memset(word, 0, max);
+	memcpy(word, text, length);
 	return true;
 }
 
@@ -160,7 +160,7 @@ parse_value(const struct setting *s, const char *text, union value *value)
 	case SETTING_CHOICE:
 		return parse_choice(s, text, &value->choice);
 	default:
-		return parse_word(s, text, value->name);
+		return parse_word(s, text, value->word);
 	}
 }
 
@@ -182,7 +182,8 @@ value_size(const struct setting *s)
 		return sizeof(unsigned);
 	case SETTING_NAME:
 	case SETTING_TEXT:
-		return KARMALB_NAME_MAX;
+	case SETTING_DEVICE:
+		return (size_t)setting_word_max(s);
 	case SETTING_CPUS:
 		return sizeof(struct units_cpus);
 	default:
@@ -239,7 +240,8 @@ setting_format(const struct setting *s, const void *base, char *text, size_t siz
 		return text;
 	case SETTING_NAME:
 	case SETTING_TEXT:
-		snprintf(text, size, "%s", value.name);
+	case SETTING_DEVICE:
+		snprintf(text, size, "%s", value.word);
 		return text;
 	case SETTING_CPUS:
 		return units_format_cpus(&value.cpus, text, size);

@@ -19,6 +19,7 @@ enum setting_scope {
 	SETTING_SCOPE_FILE,         /* the top level */
 	SETTING_SCOPE_DATAPLANE,    /* dataplane = {...}: struct config_dataplane */
 	SETTING_SCOPE_PORT,         /* one of dataplane.ports: struct config_port */
+	SETTING_SCOPE_NEIGHBOUR,    /* one of dataplane.neighbours: struct config_neighbour */
 	SETTING_SCOPE_CONTROLPLANE, /* controlplane = {...}: struct config_controlplane */
 	SETTING_SCOPE_SERVICE,      /* defaults = {...}, services: struct service_settings */
 	SETTING_SCOPE_SERVICE_ONLY, /* services, but not defaults: struct config_service */
@@ -35,6 +36,7 @@ enum setting_type {
 	SETTING_CHOICE,   /* unsigned, an index into 'choices' */
 	SETTING_NAME,     /* char[KARMALB_NAME_MAX]: letters, digits, '-', '_', '.' */
 	SETTING_TEXT,     /* char[KARMALB_NAME_MAX]: printable, no blanks */
+	SETTING_DEVICE,   /* char[KARMALB_DEVICE_MAX]: likewise */
 	SETTING_CPUS,     /* struct units_cpus */
 	SETTING_GROUP,  /* { }     the four below have no value of their own: config.c reads them */
 	SETTING_GROUPS, /* ( { }, ) */
@@ -132,6 +134,21 @@ setting_find(enum setting_scope scope, const char *name);
 /* A bit for each setting of SETTING_SCOPE_SERVICE, for sets of them. */
 uint64_t
 setting_bit(const struct setting *s);
+
+/* Bytes of a SETTING_NAME, _TEXT or _DEVICE, its NUL included; of others 0. */
+static inline int
+setting_word_max(const struct setting *s)
+{
+	switch (s->type) {
+	case SETTING_NAME:
+	case SETTING_TEXT:
+		return KARMALB_NAME_MAX;
+	case SETTING_DEVICE:
+		return KARMALB_DEVICE_MAX;
+	default:
+		return 0;
+	}
+}
 
 /* Enough for any setting_format(). */
 #define SETTING_TEXT_MAX 336

@@ -38,6 +38,8 @@ strategy_name_at(unsigned index)
 	HEAD(title, DATAPLANE, kind), .offset = offsetof(struct config_dataplane, member)
 #define IN_PORT(kind, member) \
 	HEAD(#member, PORT, kind), .offset = offsetof(struct config_port, member)
+#define IN_NEIGHBOUR(kind, member) \
+	HEAD(#member, NEIGHBOUR, kind), .offset = offsetof(struct config_neighbour, member)
 #define IN_CONTROLPLANE(kind, member) \
 	HEAD(#member, CONTROLPLANE, kind), .offset = offsetof(struct config_controlplane, member)
 #define IN_SERVICE(kind, title, member)              \
@@ -79,16 +81,24 @@ const struct setting settings[] = {
 			"they serve nothing else"},
 	{IN_DATAPLANE(BOOL, "assign", assign), .default_text = "true",
 		.help = "Put the services' addresses and the sources on the ports' interfaces"},
-	{HEAD("neighbours", DATAPLANE, LATER)},
+	{IN_DATAPLANE(GROUPS, "neighbours", neighbours), .default_text = "",
+		.help = "Who is behind ports without a kernel interface (memif, ring, pcap, tap), "
+			"where ARP and ND are not spoken"},
 
 	{IN_PORT(NAME, name), .help = "What to call it"},
-	{IN_PORT(TEXT, device), .help = "af_xdp:INTERFACE, or any DPDK device string"},
+	{IN_PORT(DEVICE, device), .help = "af_xdp:INTERFACE, or any DPDK device string"},
 	{IN_PORT(CHOICE, rx_checksum), .default_text = "auto", .choices = rx_checksum_choices,
 		.help = "Whether received checksums are finished; auto: partial on veth, else wire"},
 	{IN_PORT(CHOICE, reply_via), .default_text = "learned", .choices = reply_via_choices,
 		.help = "Replies go to the MAC that the client came from, or by the kernel's route"},
 	{IN_PORT(CHOICE, default_route), .default_text = "refuse", .choices = default_route_choices,
 		.help = "Whether the interface may be the one of the host's default route"},
+
+	{IN_NEIGHBOUR(TEXT, address),
+		.help = "A mirror's address, or \"default\": all others, by a router"},
+	{IN_NEIGHBOUR(TEXT, mac), .help = "Its MAC address, as in \"02:00:00:00:00:01\""},
+	{IN_NEIGHBOUR(NAME, port), .default_text = "", .zero = "the one without kernel interface",
+		.help = "The port that it is behind"},
 
 	{IN_CONTROLPLANE(NAME, local_name), .default_text = "", .zero = "the host's name",
 		.help = "What this balancer is called"},

@@ -149,10 +149,9 @@ setting_expected(const struct setting *s, char *text, size_t size)
 		break;
 	default:
 		snprintf(text, size, "1 to %d printable characters without blanks and quotes",
-			KARMALB_NAME_MAX - 1);
+			setting_word_max(s) - 1);
 	}
 	if (s->zero != NULL)
-		append(text, size, ", or %s (%s)",
-			s->type == SETTING_NAME || s->type == SETTING_TEXT ? "\"\"" : "0", s->zero);
+		append(text, size, ", or %s (%s)", setting_word_max(s) > 0 ? "\"\"" : "0", s->zero);
 	return text;
 }

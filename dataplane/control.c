@@ -65,6 +65,8 @@ static int
 add_events(struct control *c, struct err *err);
 static void
 take_turn(evutil_socket_t fd, short what, void *context);
+static bool
+note_ports(struct control *c);
 static void
 turn_soon(struct control *c, uint64_t delay_us);
 
@@ -277,6 +279,7 @@ look_each_second(struct control *c, uint64_t now_us)
 		return;
 	c->second_us = now_us + KARMALB_SECOND;
 	if (next_hops_tick(c->instance->next_hops, now_us)) {
+		note_ports(c);
 		apply_network_changed(c->apply);
 		c->apply_us = 0;
 	}

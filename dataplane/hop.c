@@ -38,6 +38,7 @@ hop_set_route(struct hop *hop, const struct route *route, int port)
 		via = route->gateway;
 	bool is_other = ifindex != hop->ifindex || !karmalb_address_equal(&via, &hop->via);
 
+	hop->is_static = false;
 	hop->ifindex = ifindex;
 	hop->via = via;
 	hop->port = has_neighbour ? (uint8_t)port : 0;
@@ -49,6 +50,20 @@ hop_set_route(struct hop *hop, const struct route *route, int port)
 	if (!has_neighbour)
 		hop->reason = reason_without_neighbour(route);
 	return is_other || !has_neighbour;
+}
+
+void
+hop_set_static(struct hop *hop, const uint8_t mac[6], uint8_t port)
+{
+	*hop = (struct hop){
+		.address = hop->address,
+		.via = hop->address,
+		.is_static = true,
+		.port = port,
+		.has_mac = true,
+		.is_managed = true,
+	};
+	memcpy(hop->mac, mac, sizeof(hop->mac));
 }
 
 void
@@ -72,7 +87,7 @@ hop_set_neighbour(struct hop *hop, const struct neighbour *neighbour, bool is_de
 void
 hop_update(struct hop *hop, bool is_port_up)
 {
-	if (hop->ifindex == 0)
+	if (hop->ifindex == 0 && !hop->is_static)
 		return; /* hop_set_route() knows why */
 	if (!is_port_up)
 		hop->reason = HOP_NO_LINK;
@@ -121,7 +136,8 @@ hop_why(const struct hop *hop, const char *interface, struct err *sentence)
 			address);
 		break;
 	case HOP_NO_LINK:
-		err_set(sentence, 0, "interface %s has no link", interface);
+		err_set(sentence, 0, "%s %s has no link", hop->is_static ? "port" : "interface",
+			interface);
 		break;
 	}
 }

@@ -28,7 +28,8 @@ enum hop_reason {
 struct hop {
 	struct karmalb_address address; /* wanted */
 	struct karmalb_address via;     /* the neighbour: the address itself or a gateway */
-	unsigned ifindex;               /* where the neighbour is; 0: nowhere */
+	unsigned ifindex;               /* where the neighbour is; 0: nowhere, or static */
+	bool is_static;                 /* a person has named 'mac' and 'port' */
 	uint8_t port;                   /* index of the port there */
 	uint8_t reason;                 /* enum hop_reason */
 	bool has_mac;                   /* 'mac' was valid when the neighbour was last heard of */
@@ -47,6 +48,10 @@ struct hop {
 bool
 hop_set_route(struct hop *hop, const struct route *route, int port);
 
+/* Takes in what a person has named; then there is no route and nothing to ask. */
+void
+hop_set_static(struct hop *hop, const uint8_t mac[6], uint8_t port);
+
 /* Takes in the neighbour's entry ('is_deleted': that it is gone, which unsets no MAC). */
 void
 hop_set_neighbour(struct hop *hop, const struct neighbour *neighbour, bool is_deleted);
@@ -63,7 +68,10 @@ hop_differs(const struct hop *a, const struct hop *b);
 bool
 hop_uses(const struct hop *hop, unsigned ifindex, const struct karmalb_address *neighbour);
 
-/* Why it is not resolved, as a sentence without full stop; empty if it is. */
+/*
+ * Why it is not resolved, as a sentence without full stop; empty if it is.  'interface' is the
+ * port's, or of a static one the port's own name.
+ */
 void
 hop_why(const struct hop *hop, const char *interface, struct err *sentence);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include <rte_ether.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
@@ -20,7 +21,9 @@
 #include "worker.h"
 
 static int
-check_sources(const struct options *o, struct err *err);
+check_ports(struct instance *inst, struct err *err);
+static int
+check_sources(const struct instance *inst, struct err *err);
 static int
 start_eal(struct instance *inst, struct err *err);
 static int
@@ -46,7 +49,8 @@ instance_start(struct instance *inst, const struct options *options, struct err 
 	*inst = (struct instance){.options = options, .started_us = karmalb_now_us()};
 	if (getrandom(&inst->id, sizeof(inst->id), 0) != sizeof(inst->id))
 		return err_set(err, -EIO, "no random number to be had");
-	if ((rc = check_sources(options, err)) < 0 || (rc = start_eal(inst, err)) < 0)
+	if ((rc = check_ports(inst, err)) < 0 || (rc = check_sources(inst, err)) < 0 ||
+		(rc = start_eal(inst, err)) < 0)
 		return rc;
 	if ((rc = create_memory(inst, err)) < 0)
 		goto stop_eal;
@@ -120,10 +124,33 @@ instance_wake_workers(struct instance *inst)
 		doorbell_ring(&inst->workers[i].bell);
 }
 
-/* What is known before there are mirrors; the rest is checked with each new list of them. */
 static int
-check_sources(const struct options *o, struct err *err)
+check_ports(struct instance *inst, struct err *err)
 {
+	const struct options *o = inst->options;
+	struct ports *ports = &inst->ports;
+
+	inst->n_workers = o->n_workers;
+	ports->n = o->n_ports;
+	ports->is_assigning = o->assign;
+	for (unsigned i = 0; i < o->n_ports; i++)
+		ports->port[i].conf = o->ports[i];
+	ports->n_neighbours = o->n_neighbours;
+	memcpy(ports->neighbours, o->neighbours, sizeof(ports->neighbours));
+	return ports_check(ports, (uint16_t)o->n_workers, err);
+}
+
+/*
+ * What is known before there are mirrors; the rest is checked with each new list of them.  Where
+ * nothing is taken from the kernel, nothing can be taken that it needs.
+ */
+static int
+check_sources(const struct instance *inst, struct err *err)
+{
+	const struct options *o = inst->options;
+
+	if (!ports_have_interface(&inst->ports))
+		return 0;
 	for (unsigned i = 0; i < o->n_sources; i++) {
 		int rc = address_is_free_for_source(&o->sources[i], err);
 
@@ -143,17 +170,7 @@ start_eal(struct instance *inst, struct err *err)
 		.ports = &inst->ports,
 	};
 
-	inst->n_workers = o->n_workers;
-	inst->ports.n = o->n_ports;
-	inst->ports.is_assigning = o->assign;
-	for (unsigned i = 0; i < o->n_ports; i++)
-		inst->ports.port[i].conf = o->ports[i];
 	memcpy(conf.worker_cpus, o->worker_cpus, sizeof(conf.worker_cpus));
-
-	int rc = ports_check(&inst->ports, conf.n_workers, err);
-
-	if (rc < 0)
-		return rc;
 	conf.memory_size =
 		ports_memory_size(&inst->ports) + (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
 	inst->packet_size = conf.memory_size;
@@ -291,22 +308,32 @@ close_workers(struct instance *inst)
 }
 
 static void
+log_port(const struct port *p)
+{
+	char mac[RTE_ETHER_ADDR_FMT_SIZE];
+
+	log_info("port %s: %s, %u queue%s, XDP %s, %s, MTU %u, checksums %s, %s", p->conf.name,
+		p->conf.device, p->n_queues, p->n_queues == 1 ? "" : "s",
+		p->kind != PORT_AF_XDP ? "unused"
+		: p->is_native         ? "native"
+				       : "generic",
+		p->is_zero_copy ? "zero copy" : "copy", p->mtu,
+		p->is_partial_checksum ? "partial" : "as on the wire", p->is_up ? "up" : "down");
+	if (port_has_interface(p))
+		return;
+	rte_ether_format_addr(mac, sizeof(mac), (const struct rte_ether_addr *)p->mac);
+	log_info("port %s: no kernel interface: no addresses are assigned and no ARP or ND is "
+		 "answered, its peers need to know %s; received from when services are in force",
+		p->conf.name, mac);
+}
+
+static void
 log_start(const struct instance *inst)
 {
 	const struct options *o = inst->options;
 
-	for (unsigned i = 0; i < inst->ports.n; i++) {
-		const struct port *p = &inst->ports.port[i];
-
-		log_info("port %s: %s, %u queue%s, XDP %s, %s, MTU %u, checksums %s, %s",
-			p->conf.name, p->conf.device, p->n_queues, p->n_queues == 1 ? "" : "s",
-			p->kind != PORT_AF_XDP ? "unused"
-			: p->is_native         ? "native"
-					       : "generic",
-			p->is_zero_copy ? "zero copy" : "copy", p->mtu,
-			p->is_partial_checksum ? "partial" : "as on the wire",
-			p->is_up ? "up" : "down");
-	}
+	for (unsigned i = 0; i < inst->ports.n; i++)
+		log_port(&inst->ports.port[i]);
 	if (inst->eal.notice[0] != '\0')
 		log_warning("%s", inst->eal.notice);
 	log_info("memory: %s huge pages for packets, %s for flows; %zu MiB for %lu flows, of "

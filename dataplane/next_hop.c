@@ -87,12 +87,35 @@ set_route(struct next_hops *n, struct hop *hop, const struct route *route, uint6
 }
 
 static void
+set_static(struct next_hops *n, struct hop *hop, const struct static_neighbour *neighbour)
+{
+	struct hop before = *hop;
+
+	hop_set_static(hop, neighbour->mac, neighbour->port);
+	next_hops_settle(n, &before, hop);
+}
+
+/* Who is named goes first, then the kernel's routes, then whoever stands for all others. */
+static void
 resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
 {
+	const struct ports *ports = n->ports;
+	const struct static_neighbour *neighbour =
+		static_neighbour_find(ports->neighbours, ports->n_neighbours, &hop->address);
 	struct route route;
-	int error = route_lookup(&n->requests, &hop->address, &route);
 
-	set_route(n, hop, error == 0 ? &route : NULL, now_us);
+	if (neighbour == NULL) {
+		int error = route_lookup(&n->requests, &hop->address, &route);
+		bool is_by_port = error == 0 && ports_find(ports, route.ifindex) >= 0;
+
+		if (!is_by_port)
+			neighbour = static_neighbour_default(
+				ports->neighbours, ports->n_neighbours, -1);
+		if (neighbour == NULL)
+			set_route(n, hop, error == 0 ? &route : NULL, now_us);
+	}
+	if (neighbour != NULL)
+		set_static(n, hop, neighbour);
 }
 
 /* The gateway is its own "wanted address"; a default route without one leads to nobody we know. */
@@ -104,6 +127,12 @@ resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
 
 	if (!n->ports->port[port].conf.is_reply_by_route)
 		return;
+	if (!port_has_interface(&n->ports->port[port])) {
+		set_static(n, hop,
+			static_neighbour_default(
+				n->ports->neighbours, n->ports->n_neighbours, (int)port));
+		return;
+	}
 	if (route_default(&n->requests, n->ports->port[port].ifindex, &route) != 0 ||
 		!route.has_gateway) {
 		set_route(n, hop, NULL, now_us);
@@ -258,8 +287,15 @@ next_hops_why(
 	const struct hop *hop = find(n, address);
 
 	sentence->text[0] = '\0';
-	if (hop != NULL)
-		hop_why(hop, n->ports->port[hop->port].interface, sentence);
+	if (hop == NULL)
+		return;
+	const struct port *port = &n->ports->port[hop->port];
+
+	hop_why(hop, port_has_interface(port) ? port->interface : port->conf.name, sentence);
+	if ((hop->reason == HOP_NO_ROUTE || hop->reason == HOP_ELSEWHERE) &&
+		n->ports->n_neighbours > 0)
+		strncat(sentence->text, ", nor do neighbours name it",
+			sizeof(sentence->text) - strlen(sentence->text) - 1);
 }
 
 bool
@@ -267,7 +303,7 @@ next_hops_gateway(const struct next_hops *n, uint8_t port, uint8_t mac[6])
 {
 	const struct hop *hop = &n->gateways[port];
 
-	if (hop->ifindex == 0 || hop->reason != HOP_RESOLVED)
+	if ((hop->ifindex == 0 && !hop->is_static) || hop->reason != HOP_RESOLVED)
 		return false;
 	memcpy(mac, hop->mac, sizeof(hop->mac));
 	return true;

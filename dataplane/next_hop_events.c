@@ -19,6 +19,17 @@
 #define CONFIRM_AGAIN (20 * KARMALB_SECOND) /* where the kernel does not manage the neighbour */
 #define EVENT_BATCHES 64                    /* per call of process */
 
+/* Some port's link, MTU or MAC is another one. */
+static void
+note_links(struct next_hops *n)
+{
+	n->is_changed = true;
+	for (unsigned i = 0; i < n->n_hops; i++)
+		hop_update(&n->hops[i], n->ports->port[n->hops[i].port].is_up);
+	for (unsigned i = 0; i < n->ports->n; i++)
+		hop_update(&n->gateways[i], n->ports->port[i].is_up);
+}
+
 static void
 on_link(struct next_hops *n, const struct interface_link *link)
 {
@@ -34,14 +45,10 @@ on_link(struct next_hops *n, const struct interface_link *link)
 		return;
 	/* With the link routes and neighbours come and go, and are reported one by one. */
 	n->is_reroute_due |= is_up != port->is_up;
-	port->is_up = is_up;
+	port_set_up(port, is_up);
 	port->mtu = link->mtu;
 	memcpy(port->mac, link->mac, sizeof(port->mac));
-	n->is_changed = true;
-	for (unsigned i = 0; i < n->n_hops; i++)
-		hop_update(&n->hops[i], n->ports->port[n->hops[i].port].is_up);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		hop_update(&n->gateways[i], n->ports->port[i].is_up);
+	note_links(n);
 }
 
 static void
@@ -141,6 +148,8 @@ next_hops_process(struct next_hops *n, uint64_t now_us)
 		result = netlink_read_events(&n->events, take_event, n);
 	if (result < 0)
 		n->is_resync_due = true;
+	if (ports_look(n->ports))
+		note_links(n);
 	if (n->is_resync_due)
 		resync(n, now_us);
 	if (n->is_reroute_due && now_us - n->rerouted_us >= REROUTE_MIN)

@@ -32,9 +32,9 @@ struct row {
 	setter *set;
 };
 
-static setter set_run_dir, add_port, add_source, set_workers, set_idle, set_idle_spin_us,
-	set_huge_pages, set_max_flows, set_max_half_open, set_assign, refuse_arguments, set_help,
-	set_version;
+static setter set_run_dir, add_port, add_source, add_neighbour, set_workers, set_idle,
+	set_idle_spin_us, set_huge_pages, set_max_flows, set_max_half_open, set_assign,
+	refuse_arguments, set_help, set_version;
 
 static const struct row rows[] = {
 	{"run-dir", "DIR", "/run/karmalb", "directory of dataplane.sock; made if missing",
@@ -51,6 +51,11 @@ static const struct row rows[] = {
 		"our addresses towards the mirrors, every address of the prefix; repeatable, at\n"
 		"least one, at most 256 in all.  They serve nothing else",
 		add_source},
+	{"neighbour", "ADDRESS|default=MAC[,port=NAME]", NULL,
+		"who is behind a port without a kernel interface (memif, ring, pcap, tap), where\n"
+		"ARP and ND are neither asked nor answered; default: all others, by a router.\n"
+		"port=NAME may be left out where there is one such port; repeatable, at most 256",
+		add_neighbour},
 	{"workers", "CPULIST", "last",
 		"CPUs of the workers, one worker each, as in 3 or 2-3,5; 'last' is the highest CPU\n"
 		"that this process may use.  One worker for now",
@@ -335,6 +340,18 @@ add_source(struct options *o, const char *value, struct err *err)
 		o->sources[o->n_sources++] = a;
 	}
 	return 0;
+}
+
+static int
+add_neighbour(struct options *o, const char *value, struct err *err)
+{
+	if (o->n_neighbours == KARMALB_NEIGHBOURS_MAX)
+		return err_set(err, -EINVAL, "more than %u neighbours", KARMALB_NEIGHBOURS_MAX);
+	int rc = static_neighbour_parse(value, &o->neighbours[o->n_neighbours], err);
+
+	if (rc == 0)
+		o->n_neighbours++;
+	return rc;
 }
 
 static int

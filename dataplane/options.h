@@ -30,6 +30,8 @@ struct options {
 	unsigned n_ports; /* at least 1 when action is OPTIONS_RUN */
 	struct karmalb_address sources[KARMALB_SOURCES_MAX];
 	unsigned n_sources; /* at least 1 when action is OPTIONS_RUN */
+	struct static_neighbour neighbours[KARMALB_NEIGHBOURS_MAX];
+	unsigned n_neighbours;
 	uint16_t worker_cpus[KARMALB_WORKERS_MAX];
 	unsigned n_workers;
 	bool is_sleeping; /* idle workers sleep; else they spin */

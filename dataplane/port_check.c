@@ -140,6 +140,67 @@ check_distinct(const struct ports *ports, unsigned i, struct err *err)
 	return 0;
 }
 
+/* The port of that name, or the only one without a kernel interface; -1 with a sentence. */
+static int
+port_of(const struct ports *ports, const struct static_neighbour *neighbour, struct err *err)
+{
+	const char *name = neighbour->port_name;
+	int found = -1;
+
+	for (unsigned i = 0; i < ports->n; i++) {
+		const struct port *port = &ports->port[i];
+
+		if (name[0] != '\0' ? strcmp(port->conf.name, name) != 0 : port_has_interface(port))
+			continue;
+		if (found >= 0) {
+			err_set(err, 0,
+				"a neighbour without port could be behind %s or %s; say which",
+				ports->port[found].conf.name, port->conf.name);
+			return -1;
+		}
+		found = (int)i;
+	}
+	if (found < 0 && name[0] != '\0')
+		err_set(err, 0, "a neighbour is behind port %s, but no port has this name", name);
+	else if (found < 0)
+		err_set(err, 0, "there are neighbours, but no port without a kernel interface");
+	if (found < 0 || !port_has_interface(&ports->port[found]))
+		return found;
+	err_set(err, 0,
+		"port %s: its neighbours are the kernel's; instead of naming one here, run: ip "
+		"neigh replace ADDRESS lladdr MAC nud permanent dev %s",
+		name, ports->port[found].interface);
+	return -1;
+}
+
+static int
+check_neighbours(struct ports *ports, struct err *err)
+{
+	for (unsigned i = 0; i < ports->n_neighbours; i++) {
+		int port = port_of(ports, &ports->neighbours[i], err);
+
+		if (port < 0)
+			return -EINVAL;
+		ports->neighbours[i].port = (uint8_t)port;
+		for (unsigned k = 0; k < i; k++) {
+			if (static_neighbour_equal(&ports->neighbours[k], &ports->neighbours[i]))
+				return err_set(err, -EINVAL, "a neighbour is named twice");
+		}
+	}
+	for (unsigned i = 0; i < ports->n; i++) {
+		const struct port *port = &ports->port[i];
+
+		if (port->conf.is_reply_by_route && !port_has_interface(port) &&
+			static_neighbour_default(ports->neighbours, ports->n_neighbours, (int)i) ==
+				NULL)
+			return err_set(err, -EINVAL,
+				"port %s: reply_via = \"route\" needs to know the router: name the "
+				"neighbour \"default\" of this port",
+				port->conf.name);
+	}
+	return 0;
+}
+
 static bool
 may_lock_memory(void)
 {
@@ -191,6 +252,8 @@ ports_check(struct ports *ports, uint16_t n_workers, struct err *err)
 			error = bpf_object_path("steer.bpf.o", path, err);
 	}
 	netlink_close(&nl);
+	if (error == 0)
+		error = check_neighbours(ports, err);
 	return error != 0 ? error : check_memory_lock(ports, err);
 }
 
@@ -212,4 +275,21 @@ ports_find(const struct ports *ports, unsigned ifindex)
 			return (int)i;
 	}
 	return -1;
+}
+
+bool
+ports_have_interface(const struct ports *ports)
+{
+	for (unsigned i = 0; i < ports->n; i++) {
+		if (port_has_interface(&ports->port[i]))
+			return true;
+	}
+	return false;
+}
+
+void
+port_set_up(struct port *port, bool is_up)
+{
+	port->link_losses += port->is_up && !is_up;
+	port->is_up = is_up;
 }

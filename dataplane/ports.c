@@ -72,7 +72,7 @@ edge_close(struct port *port, bool remove_guard)
 static int
 device_probe(struct port *port, unsigned index, struct err *err)
 {
-	char name[KARMALB_NAME_MAX], path[PATH_MAX];
+	char name[KARMALB_DEVICE_MAX], path[PATH_MAX];
 	char arguments[PATH_MAX + 128];
 	const char *device = port->conf.device;
 	const char *comma = strchr(device, ',');
@@ -191,6 +191,15 @@ keep_promiscuous(const struct port *port)
 	netlink_close(&nl);
 }
 
+/* As the device says; one that cannot tell is up. */
+static bool
+has_link(const struct port *port)
+{
+	struct rte_eth_link link;
+
+	return rte_eth_link_get_nowait(port->id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP;
+}
+
 static int
 device_start(struct port *port, struct err *err)
 {
@@ -204,7 +213,7 @@ device_start(struct port *port, struct err *err)
 		return err_set(err, error, "port %s: DPDK cannot start %s: %s", port->conf.name,
 			port->conf.device, strerror(-error));
 	if (port->kind != PORT_AF_XDP) {
-		port->is_up = true;
+		port->is_up = has_link(port);
 		if (rte_eth_macaddr_get(port->id, &mac) == 0)
 			memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 		return 0;
@@ -364,6 +373,22 @@ ports_serve(struct ports *ports, const struct port_intent *intent, struct err *e
 	int error = ports_extend(ports, intent, err);
 
 	return error != 0 ? error : remove_others(ports, intent, err);
+}
+
+bool
+ports_look(struct ports *ports)
+{
+	bool is_changed = false;
+
+	for (unsigned i = 0; i < ports->n; i++) {
+		struct port *port = &ports->port[i];
+
+		if (port_has_interface(port) || has_link(port) == port->is_up)
+			continue;
+		port_set_up(port, !port->is_up);
+		is_changed = true;
+	}
+	return is_changed;
 }
 
 void

@@ -18,6 +18,7 @@
 #include <karmalb/limits.h>
 
 #include "err.h"
+#include "static_neighbour.h"
 
 #define PORT_QUEUES_MAX KARMALB_WORKERS_MAX
 
@@ -38,7 +39,7 @@ enum port_kind {
 
 struct port_conf {
 	char name[KARMALB_NAME_MAX];
-	char device[KARMALB_NAME_MAX]; /* DPDK device string, or "af_xdp:IFACE" */
+	char device[KARMALB_DEVICE_MAX]; /* DPDK device string, or "af_xdp:IFACE" */
 	enum port_checksum rx_checksum;
 	bool is_reply_by_route;      /* for tables.ports; false: replies go to the learned MAC */
 	bool may_take_default_route; /* the interface may be the one of the host's default route */
@@ -63,7 +64,8 @@ struct port {
 	/* ports_check(), then next_hops_process() write */
 	uint8_t mac[6];
 	uint32_t mtu;
-	bool is_up; /* administratively, and has link */
+	bool is_up;           /* administratively, and has link */
+	uint64_t link_losses; /* times that 'is_up' became false; whoever writes that counts */
 
 	struct port_edge *edge; /* of ports.c: what we hold of the interface; NULL: nothing */
 };
@@ -73,7 +75,10 @@ struct ports {
 	struct port port[KARMALB_PORTS_MAX];
 	struct rte_mempool *pool; /* the one pool of all ports and queues */
 	bool is_assigning;        /* caller: put VIPs and sources on the interfaces */
-	uint16_t n_workers;       /* ports_check() writes */
+	/* Caller: who is behind ports without a kernel interface. */
+	struct static_neighbour neighbours[KARMALB_NEIGHBOURS_MAX];
+	unsigned n_neighbours;
+	uint16_t n_workers; /* ports_check() writes */
 };
 
 /* What we serve: at most KARMALB_SERVICES_MAX and KARMALB_SOURCES_MAX. */
@@ -138,6 +143,30 @@ ports_read(const struct port *port, struct port_counters *counters);
  */
 void
 ports_close(struct ports *ports);
+
+/*
+ * Whether the kernel knows the port: it then has XDP program, guard and addresses, and its link,
+ * MAC, routes and neighbours are the kernel's.  Where not there is nothing of these, ARP and ND are
+ * not answered, and who is behind it are ports.neighbours.
+ */
+static inline bool
+port_has_interface(const struct port *port)
+{
+	return port->ifindex != 0;
+}
+
+/* Some port has one. */
+bool
+ports_have_interface(const struct ports *ports);
+
+/* Reads the link of ports without a kernel interface, for nobody tells of it.  True: one changed.
+ */
+bool
+ports_look(struct ports *ports);
+
+/* Sets 'is_up' and counts. */
+void
+port_set_up(struct port *port, bool is_up);
 
 /* How many queues the ports of a kind have together. */
 unsigned

@@ -185,6 +185,7 @@ note_port(struct upload *u, unsigned number)
 		.is_up = p->is_up,
 		.is_zero_copy = p->is_zero_copy,
 		.mtu = p->mtu,
+		.link_losses = p->link_losses,
 	};
 
 	ports_read(p, &c);

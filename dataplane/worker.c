@@ -302,8 +302,13 @@ take_turn(struct worker *w, uint64_t now_us)
 	unsigned n = 0;
 
 	w->pipeline.tables = snapshots_current(w->conf.snapshots);
+	/*
+	 * What arrives before it is known for whom would be dropped.  On an interface XDP takes
+	 * nothing until then; any other device keeps its packets, files above all.
+	 */
 	for (unsigned i = 0; i < w->n_ports; i++)
-		n += forward_burst(w, i, now_us);
+		if (w->pipeline.tables->epoch != 0 || w->conf.ports->port[i].ifindex != 0)
+			n += forward_burst(w, i, now_us);
 	if (now_us >= w->tick_us) {
 		w->tick_us = pipeline_tick(&w->pipeline, now_us);
 		push_samples(w);

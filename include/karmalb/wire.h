@@ -261,11 +261,12 @@ struct karmalb_worker_totals {
 struct karmalb_port_status {
 	struct karmalb_header header;
 	char name[KARMALB_NAME_MAX];
-	char device[KARMALB_NAME_MAX];
+	char device[KARMALB_DEVICE_MAX];
 	uint16_t port;
 	uint8_t is_up;
 	uint8_t is_zero_copy;
 	uint32_t mtu;
+	uint64_t link_losses; /* times that it went from up to down */
 	uint64_t guard_drops; /* packets of ours that slipped past XDP and were kept from the kernel
 			       */
 	uint64_t rx_missed;   /* lost by the device before a worker saw them */

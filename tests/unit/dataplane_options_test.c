@@ -52,13 +52,15 @@ END_TEST
 
 START_TEST(every_option_reaches_its_field)
 {
-	ck_assert_msg(parse("--run-dir", "/tmp/x", "--port",
-			      "front=af_xdp:eth1,rx_checksum=partial,reply_via=route,"
-			      "default_route=take",
-			      "--port=back=net_null0,size=64,copy=1,rx_checksum=wire", SOURCE,
-			      "--source=10.0.1.1", "--workers=1-1", "--idle=spin",
-			      "--idle-spin-us=0", "--huge-pages=512M", "--max-flows=2M",
-			      "--max-half-open=10K", "--assign=no", NULL) == 0,
+	ck_assert_msg(
+		parse("--run-dir", "/tmp/x", "--port",
+			"front=af_xdp:eth1,rx_checksum=partial,reply_via=route,"
+			"default_route=take",
+			"--port=back=net_null0,size=64,copy=1,rx_checksum=wire", SOURCE,
+			"--source=10.0.1.1", "--workers=1-1", "--idle=spin", "--idle-spin-us=0",
+			"--huge-pages=512M", "--max-flows=2M", "--max-half-open=10K", "--assign=no",
+			"--neighbour=10.0.1.1=02:00:00:00:00:01,port=back", "--neighbour",
+			"default=02:00:00:00:00:02", NULL) == 0,
 		"%s", err.text);
 	ck_assert_str_eq(o.run_dir, "/tmp/x");
 	ck_assert_uint_eq(o.n_ports, 2);
@@ -79,6 +81,9 @@ START_TEST(every_option_reaches_its_field)
 	ck_assert_uint_eq(o.max_flows, 2000000);
 	ck_assert_uint_eq(o.max_half_open, 10000);
 	ck_assert(!o.assign);
+	ck_assert_uint_eq(o.n_neighbours, 2);
+	ck_assert_str_eq(o.neighbours[0].port_name, "back");
+	ck_assert(o.neighbours[1].is_default);
 }
 END_TEST
 
@@ -134,6 +139,7 @@ static const struct {
 	{"--source=2001:db8::/64", "more than 256"},
 	{"--source=2001:db8::g", "expected ADDRESS or ADDRESS/BITS"},
 	{"--source=2001:db8::1/129", "expected ADDRESS or ADDRESS/BITS"},
+	{"--neighbour=10.0.0.1", "expected ADDRESS|default=MAC"},
 	{"--workers=0-1", "only one worker"},
 	{"--workers=x", "expected CPUs"},
 	{"--workers=3-2", "expected CPUs"},

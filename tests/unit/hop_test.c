@@ -229,6 +229,31 @@ START_TEST(a_way_that_comes_back_is_asked_for_anew)
 }
 END_TEST
 
+START_TEST(a_named_neighbour_is_known_at_once_and_fails_with_its_port_only)
+{
+	struct hop hop = wanted();
+	struct err why = {0};
+
+	hop_set_static(&hop, mac_a, PORT);
+	hop_update(&hop, true);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_RESOLVED);
+	ck_assert_mem_eq(hop.mac, mac_a, 6);
+	ck_assert_uint_eq(hop.port, PORT);
+	hop_update(&hop, false);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_FAILED);
+	hop_why(&hop, "back", &why);
+	ck_assert_str_eq(why.text, "port back has no link");
+	hop_update(&hop, true);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_RESOLVED);
+
+	struct route route = on_link();
+
+	hop_set_route(&hop, &route, PORT);
+	hop_update(&hop, true);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_UNKNOWN);
+}
+END_TEST
+
 START_TEST(only_what_changes_a_packets_way_is_a_difference)
 {
 	struct hop before = resolved(), after = before;
@@ -261,6 +286,7 @@ main(void)
 	tcase_add_test(tc, another_gateway_is_asked_for_anew);
 	tcase_add_test(tc, a_way_that_leads_nowhere_says_why);
 	tcase_add_test(tc, a_way_that_comes_back_is_asked_for_anew);
+	tcase_add_test(tc, a_named_neighbour_is_known_at_once_and_fails_with_its_port_only);
 	tcase_add_test(tc, only_what_changes_a_packets_way_is_a_difference);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
