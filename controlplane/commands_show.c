@@ -89,20 +89,25 @@ command_show_status(const struct command_call *call)
 static void
 add_reload(struct pairs *pairs, const struct intent *intent)
 {
-	struct intent_reload_result r;
+	struct status_reload r;
 
 	intent_reload_result(intent, &r);
 	pairs_add_text(pairs, "reload_", "last",
 		r.at_unix_us == 0 ? "none"
 		: r.is_ok         ? "ok"
 				  : "failed");
-	if (r.at_unix_us != 0)
+	if (r.at_unix_us != 0) {
 		pairs_add_number(pairs, "reload_", "unix_seconds", (double)r.at_unix_us / 1e6, 3);
-	else
+		pairs_add_number(pairs, "reload_", "took_seconds", (double)r.took_us / 1e6, 3);
+	} else {
 		pairs_add_none(pairs, "reload_", "unix_seconds");
+		pairs_add_none(pairs, "reload_", "took_seconds");
+	}
 	pairs_add_text(pairs, "reload_", "message", r.sentence);
 	pairs_add_count(pairs, "", "reloads_ok", r.n_ok);
 	pairs_add_count(pairs, "", "reloads_failed", r.n_failed);
+	pairs_add_number(
+		pairs, "reload_", "seconds", (double)r.took_us / (double)KARMALB_SECOND, 3);
 	pairs_add_number(pairs, "reload_", "confirm_left_seconds",
 		(double)r.confirm_left_us / (double)KARMALB_SECOND, 1);
 }

@@ -15,6 +15,7 @@
 
 #include "balance.h"
 #include "state_file.h"
+#include "status.h"
 
 struct config;
 struct err;
@@ -89,12 +90,10 @@ intent_end_drain(struct intent *i, const char *mirror, uint64_t after_us);
 int
 intent_save(struct intent *i, unsigned *n, struct err *err);
 
-struct intent_reload_result {
-	uint64_t at_unix_us; /* 0: none since the start */
-	bool is_ok;
-	unsigned n_ok, n_failed;
-	uint64_t confirm_left_us; /* 0: no reload waits for CONFIRM RELOAD */
-	char sentence[256];
-};
+/* How the last reload went. */
 void
-intent_reload_result(const struct intent *i, struct intent_reload_result *result);
+intent_reload_result(const struct intent *i, struct status_reload *result);
+
+/* balance_status() with how the last reload went. */
+struct status *
+intent_status(const struct intent *i);

@@ -20,7 +20,7 @@ struct intent {
 		uint64_t until_us;
 	} back;
 	struct event *confirm; /* pending meanwhile */
-	struct intent_reload_result reload;
+	struct status_reload reload;
 };
 
 /* A line for each change, to be freed; NULL when out of memory. */

@@ -30,7 +30,7 @@ unix_now_us(void)
 static void
 note(struct intent *i, bool is_ok, const char *who, const char *sentence)
 {
-	struct intent_reload_result *r = &i->reload;
+	struct status_reload *r = &i->reload;
 
 	r->at_unix_us = unix_now_us();
 	r->is_ok = is_ok;
@@ -42,13 +42,23 @@ note(struct intent *i, bool is_ok, const char *who, const char *sentence)
 }
 
 void
-intent_reload_result(const struct intent *i, struct intent_reload_result *result)
+intent_reload_result(const struct intent *i, struct status_reload *result)
 {
 	uint64_t now_us = karmalb_now_us();
 
 	*result = i->reload;
 	if (i->back.config != NULL && i->back.until_us > now_us)
 		result->confirm_left_us = i->back.until_us - now_us;
+}
+
+struct status *
+intent_status(const struct intent *i)
+{
+	struct status *status = balance_status(i->options.balance);
+
+	if (status != NULL)
+		intent_reload_result(i, &status->reload);
+	return status;
 }
 
 /* All that is wrong with the file as text; to be freed. */
@@ -68,6 +78,7 @@ errors_text(const struct config_errors *errors)
 
 /* What the file says, and with what was saved; both NULL when that fails. */
 struct loaded {
+	uint64_t began_us;
 	const struct config *file;
 	struct config *wanted;
 	struct state_report saved;
@@ -133,6 +144,7 @@ struct turn {
 	struct intent *intent;
 	const struct config *before; /* the file until then */
 	bool is_reload, awaits_confirm;
+	uint64_t began_us;
 	char *who, *sentence;
 };
 
@@ -166,6 +178,7 @@ on_ended(void *arg, const char *why)
 			why);
 		note(i, false, t->who, sentence);
 	}
+	i->reload.took_us = karmalb_now_us() - t->began_us;
 	turn_free(t);
 }
 
@@ -212,7 +225,11 @@ take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent
 {
 	char sentence[800];
 	const struct turn turn = {
-		.is_reload = true, .awaits_confirm = within_us > 0, .sentence = sentence};
+		.is_reload = true,
+		.awaits_confirm = within_us > 0,
+		.began_us = l->began_us,
+		.sentence = sentence,
+	};
 	int rc;
 
 	if (within_us > 0 && keep_back(i, within_us) < 0) {
@@ -232,7 +249,7 @@ take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent
 int
 intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *author, char **text)
 {
-	struct loaded l = {0};
+	struct loaded l = {.began_us = karmalb_now_us()};
 	char sentence[ERR_TEXT_MAX];
 	struct err err;
 	int rc;
@@ -251,6 +268,7 @@ intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *
 	snprintf(sentence, sizeof(sentence), "refused, nothing has changed: %s",
 		*text != NULL ? *text : err.sentence);
 	note(i, false, author->what, sentence);
+	i->reload.took_us = karmalb_now_us() - l.began_us;
 	if (*text == NULL)
 		*text = strdup(err.sentence);
 	return rc;
@@ -271,7 +289,7 @@ intent_on_unconfirmed(evutil_socket_t fd, short what, void *arg)
 {
 	const struct intent_author author = {.what = "reload not confirmed in time, back again"};
 	char sentence[] = "nobody confirmed it";
-	const struct turn turn = {.sentence = sentence};
+	const struct turn turn = {.began_us = karmalb_now_us(), .sentence = sentence};
 	struct intent *i = arg;
 	struct config *wanted = (struct config *)(uintptr_t)i->back.config;
 	const struct config *file = i->back.file;

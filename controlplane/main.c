@@ -156,7 +156,7 @@ open_metrics(struct program *p)
 
 	if (address[0] == '\0')
 		return;
-	p->metrics = metrics_open(p->base, p->balance, address, &err);
+	p->metrics = metrics_open(p->base, p->intent, address, &err);
 	if (p->metrics == NULL)
 		log_error("metrics are off: %s", err.sentence);
 	else

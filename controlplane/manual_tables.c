@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for the build alone: prints the tables of settings, statements, outcomes and counters,
- * one row a line, fields parted by tabs, so that manuals are made from them and checked against
- * them.  See scripts/lib/manual.py.
+ * A program for the build alone: prints the tables of settings, statements, outcomes, counters and
+ * kinds of events, one row a line, fields parted by tabs, so that manuals are made from them and
+ * checked against them.  See scripts/lib/manual.py.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <karmalb/counters.h>
 
 #include "command_list.h"
+#include "history.h"
 #include "settings.h"
 
 static const char *const scopes[] = {
@@ -70,5 +71,7 @@ main(void)
 #define X(member, name, help) printf("counter\t%s\t%s\n", #name, help);
 	KARMALB_WORKER_COUNTERS(X)
 #undef X
+	for (unsigned i = 0; i < HISTORY_N_KINDS; i++)
+		printf("event\t%s\n", history_kind_name(i));
 	return 0;
 }

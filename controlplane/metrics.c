@@ -13,9 +13,9 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
-#include "balance.h"
 #include "control_seats.h"
 #include "err.h"
+#include "intent.h"
 #include "render_prometheus.h"
 #include "status.h"
 
@@ -23,7 +23,7 @@
 #define BODY_SIZE_MAX    1024 /* none is expected */
 
 struct metrics {
-	const struct balance *balance;
+	const struct intent *intent;
 	struct evhttp *http;
 	struct control_seats *seats;
 };
@@ -60,8 +60,8 @@ listen_at(struct metrics *m, struct event_base *base, const char *address, struc
 }
 
 struct metrics *
-metrics_open(struct event_base *base, const struct balance *balance, const char *address,
-	struct err *err)
+metrics_open(
+	struct event_base *base, const struct intent *intent, const char *address, struct err *err)
 {
 	struct metrics *m = calloc(1, sizeof(*m));
 
@@ -70,7 +70,7 @@ metrics_open(struct event_base *base, const struct balance *balance, const char 
 		free(m);
 		return NULL;
 	}
-	m->balance = balance;
+	m->intent = intent;
 	if (listen_at(m, base, address, err) < 0) {
 		metrics_close(m);
 		return NULL;
@@ -112,7 +112,7 @@ on_request(struct evhttp_request *request, void *arg)
 		send_sentence(request, HTTP_BADMETHOD, "/metrics is there to be read: GET it");
 		return;
 	}
-	status = balance_status(m->balance);
+	status = intent_status(m->intent);
 	if (status == NULL)
 		send_sentence(request, HTTP_SERVUNAVAIL, "out of memory");
 	else

@@ -7,19 +7,19 @@
  */
 #pragma once
 
-struct balance;
 struct err;
 struct event_base;
+struct intent;
 struct metrics;
 
 #define METRICS_CLIENTS_MAX 16
 #define METRICS_TIMEOUT_S   10
 
-/* 'address' is "127.0.0.1:9464" as config.h checked it.  'balance' must live as long.  Returns NULL
+/* 'address' is "127.0.0.1:9464" as config.h checked it.  'intent' must live as long.  Returns NULL
  * with a sentence when nothing can listen there. */
 struct metrics *
-metrics_open(struct event_base *base, const struct balance *balance, const char *address,
-	struct err *err);
+metrics_open(
+	struct event_base *base, const struct intent *intent, const char *address, struct err *err);
 
 /* Takes NULL. */
 void

@@ -72,12 +72,14 @@ struct status_mirror {
 	uint64_t last_query_us;  /* last outcome of a query, good or bad */
 	uint64_t last_answer_us; /* last answered query */
 	bool is_pinged;
-	uint32_t pings_failed; /* in a row */
-	uint64_t last_ping_us; /* when the last ping ended */
-	uint64_t ping_us;      /* how long the last answered one took; 0: none yet */
-	uint8_t next_hop;      /* enum karmalb_next_hop_state; the worst of its slots */
-	uint64_t n_open;       /* connections now */
-	uint64_t n_waiting;    /* queries without answer now */
+	uint32_t pings_failed;      /* in a row */
+	uint64_t last_ping_us;      /* when the last ping ended */
+	uint64_t ping_us;           /* how long the last answered one took; 0: none yet */
+	uint8_t next_hop;           /* enum karmalb_next_hop_state; the worst of its slots */
+	uint64_t n_open;            /* connections now */
+	uint64_t n_waiting;         /* queries without answer now */
+	uint64_t source_ports;      /* towards it in use, resting ones included */
+	uint64_t source_ports_left; /* of its scarcest listen; 0 while no data plane was heard */
 	struct status_karma karma;
 	struct karma_counts life;
 	struct status_traffic traffic;
@@ -100,6 +102,20 @@ struct status_service {
 	double connections_per_s;
 	uint64_t total;  /* connections given to a mirror */
 	uint64_t failed; /* outcomes that are failures */
+	/* Sums over the mirrors. */
+	uint64_t n_open, n_waiting;
+	uint64_t outcomes[KARMALB_N_OUTCOMES];
+	struct status_traffic traffic;
+};
+
+/* How the last reload went; not the model's, so status_take() leaves it zero. */
+struct status_reload {
+	uint64_t at_unix_us; /* 0: none since the start */
+	bool is_ok;
+	unsigned n_ok, n_failed;
+	uint64_t took_us;         /* from reading the file until it was in force, or refused */
+	uint64_t confirm_left_us; /* 0: no reload waits for CONFIRM RELOAD */
+	char sentence[256];
 };
 
 struct status_dataplane {
@@ -122,6 +138,7 @@ struct status {
 	uint64_t now_unix_us;
 	uint64_t started_us; /* this control plane */
 	struct status_dataplane dataplane;
+	struct status_reload reload;
 	unsigned n_services;
 	unsigned n_workers;
 	unsigned n_ports;

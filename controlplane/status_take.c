@@ -13,6 +13,10 @@
 #include "status.h"
 #include "why.h"
 
+static void
+copy_source_ports(struct status_mirror *to, const struct model_service *s,
+	const struct model_mirror *m, const struct model_dataplane *d);
+
 static int
 copy_service(struct status_service *to, const struct model *model, const struct model_service *from,
 	const struct status *now);
@@ -84,6 +88,32 @@ unix_us(const struct status *now, uint64_t at_us)
 	return now->now_unix_us + at_us - now->now_us;
 }
 
+static void
+add_histogram(struct status_histogram *to, const struct status_histogram *from)
+{
+	to->sum_us += from->sum_us;
+	for (unsigned i = 0; i <= STATUS_HISTOGRAM_EDGES; i++)
+		to->buckets[i] += from->buckets[i];
+}
+
+static void
+add_mirror(struct status_service *to, const struct status_mirror *m)
+{
+	to->connections_per_s += m->connections_per_s;
+	to->total += m->life.opened;
+	to->failed += m->errors;
+	to->n_open += m->n_open;
+	to->n_waiting += m->n_waiting;
+	for (unsigned i = 0; i < KARMALB_N_OUTCOMES; i++)
+		to->outcomes[i] += m->life.outcomes[i];
+	to->traffic.to_mirror_packets += m->traffic.to_mirror_packets;
+	to->traffic.to_mirror_bytes += m->traffic.to_mirror_bytes;
+	to->traffic.to_client_packets += m->traffic.to_client_packets;
+	to->traffic.to_client_bytes += m->traffic.to_client_bytes;
+	add_histogram(&to->traffic.connect, &m->traffic.connect);
+	add_histogram(&to->traffic.query, &m->traffic.query);
+}
+
 static int
 copy_service(struct status_service *to, const struct model *model, const struct model_service *from,
 	const struct status *now)
@@ -102,9 +132,8 @@ copy_service(struct status_service *to, const struct model *model, const struct 
 	to->n_mirrors = from->n_mirrors;
 	for (unsigned i = 0; i < from->n_mirrors; i++) {
 		copy_mirror(&to->mirrors[i], from, &from->mirrors[i], now->now_us);
-		to->connections_per_s += to->mirrors[i].connections_per_s;
-		to->total += to->mirrors[i].life.opened;
-		to->failed += to->mirrors[i].errors;
+		copy_source_ports(&to->mirrors[i], from, &from->mirrors[i], &model->dataplane);
+		add_mirror(to, &to->mirrors[i]);
 	}
 	return 0;
 }
@@ -145,7 +174,7 @@ copy_answers(struct status_mirror *to, const struct model_service *s, const stru
 
 /* Edges of the coarse buckets are edges of the fine ones, so nothing is torn apart. */
 static void
-add_histogram(struct status_histogram *to, const struct karmalb_latency *from)
+add_latency(struct status_histogram *to, const struct karmalb_latency *from)
 {
 	unsigned bucket = 0;
 
@@ -165,8 +194,28 @@ add_traffic(struct status_traffic *to, const struct karmalb_slot_totals *from)
 	to->to_mirror_bytes += from->to_mirror_bytes;
 	to->to_client_packets += from->to_client_packets;
 	to->to_client_bytes += from->to_client_bytes;
-	add_histogram(&to->connect, &from->connect);
-	add_histogram(&to->query, &from->query);
+	add_latency(&to->connect, &from->connect);
+	add_latency(&to->query, &from->query);
+}
+
+/* Each slot has every port of every source of its version. */
+static void
+copy_source_ports(struct status_mirror *to, const struct model_service *s,
+	const struct model_mirror *m, const struct model_dataplane *d)
+{
+	const struct karmalb_welcome *w = &d->welcome;
+
+	for (unsigned i = 0; i < s->n_listens; i++) {
+		const struct model_slot *slot = &m->slots[i];
+		bool is_v4 = karmalb_address_is_v4(&slot->address.address);
+		uint64_t n_sources = is_v4 ? w->n_sources_v4 : w->n_sources - w->n_sources_v4;
+		uint64_t max = n_sources * w->source_ports, used = slot->totals.n_records;
+		uint64_t left = max > used ? max - used : 0;
+
+		to->source_ports += used;
+		if (i == 0 || left < to->source_ports_left)
+			to->source_ports_left = left;
+	}
 }
 
 static void

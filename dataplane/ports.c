@@ -397,11 +397,15 @@ ports_read(const struct port *port, struct port_counters *counters)
 	struct rte_eth_stats stats;
 
 	*counters = (struct port_counters){0};
-	if (port->edge == NULL) {
-		if (rte_eth_stats_get(port->id, &stats) == 0)
-			counters->rx_missed = stats.imissed;
+	if (rte_eth_stats_get(port->id, &stats) == 0)
+		*counters = (struct port_counters){.rx_missed = stats.imissed,
+			.rx_packets = stats.ipackets,
+			.rx_bytes = stats.ibytes,
+			.tx_packets = stats.opackets,
+			.tx_bytes = stats.obytes};
+	if (port->edge == NULL)
 		return;
-	}
+	counters->rx_missed = 0; /* from the sockets themselves */
 	for (uint16_t queue = 0; queue < port->n_queues; queue++)
 		counters->rx_missed += xsk_missed(port->xsk_fds[queue]);
 	counters->steered = steer_maps_count(&port->edge->steer.maps, STEER_COUNTER_TAKEN);

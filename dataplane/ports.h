@@ -94,6 +94,7 @@ struct port_counters {
 	uint64_t rx_missed;       /* the device had no room for them */
 	uint64_t steered, passed; /* XDP: to us, to the kernel */
 	uint64_t guard_drops;     /* ours, slipped past XDP, kept from the kernel */
+	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
 };
 
 /*

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "apply.h"
+#include "flow.h"
 #include "instance.h"
 #include "link.h"
 #include "options.h"
+#include "source_port.h"
 #include "totals.h"
 #include "worker.h"
 
@@ -27,6 +29,7 @@ struct upload_slot {
 	bool is_due;
 	bool are_totals_due;
 	bool is_pair_due;
+	uint64_t n_records; /* as last sent */
 };
 
 struct upload {
@@ -135,16 +138,26 @@ upload_note_applied(struct upload *u, const struct karmalb_applied *applied)
 	return true;
 }
 
+static uint64_t
+n_records(const struct upload *u, unsigned slot)
+{
+	return flow_slot_uses(u->instance->memory.header, slot);
+}
+
 void
 upload_note_totals(struct upload *u, bool urgent)
 {
 	struct totals *t = u->instance->totals;
 
-	for (unsigned i = 0; i < apply_n_slots(u->apply); i++)
+	for (unsigned i = 0; i < apply_n_slots(u->apply); i++) {
+		/* Records that rest end without anything else to tell. */
+		if (!urgent && n_records(u, i) != u->slots[i].n_records)
+			u->slots[i].are_totals_due = true;
 		if (urgent ? totals_is_urgent(t, (uint16_t)i) : totals_is_changed(t, (uint16_t)i)) {
 			totals_clear_changed(t, (uint16_t)i);
 			u->slots[i].are_totals_due = true;
 		}
+	}
 }
 
 static uint64_t
@@ -195,6 +208,10 @@ note_port(struct upload *u, unsigned number)
 	now.rx_missed = c.rx_missed;
 	now.steered = c.steered;
 	now.passed = c.passed;
+	now.rx_packets = c.rx_packets;
+	now.rx_bytes = c.rx_bytes;
+	now.tx_packets = c.tx_packets;
+	now.tx_bytes = c.tx_bytes;
 	if (memcmp(&now, &u->ports[number], sizeof(now)) != 0) {
 		u->ports[number] = now;
 		u->is_port_due[number] = true;
@@ -236,8 +253,11 @@ send_welcome(struct upload *u)
 		.n_sources = (uint16_t)inst->options->n_sources,
 		.max_flows = inst->options->max_flows,
 		.max_half_open = inst->options->max_half_open,
+		.source_ports = (uint16_t)(source_port_slice(inst->n_workers) * inst->n_workers),
 	};
 
+	for (unsigned i = 0; i < inst->options->n_sources; i++)
+		m.n_sources_v4 += karmalb_address_is_v4(&inst->options->sources[i]);
 	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
 		m.n_slots += u->slots[i].is_pair_due;
 	return link_send(u->link, &m.header, inst->memory.fd);
@@ -260,14 +280,28 @@ send_slot(struct upload *u, unsigned slot)
 }
 
 static int
+send_slot_totals(struct upload *u, unsigned slot)
+{
+	struct karmalb_slot_totals now = *totals_slot(u->instance->totals, (uint16_t)slot);
+	int rc;
+
+	now.n_records = n_records(u, slot);
+	rc = link_send(u->link, &now.header, -1);
+	if (rc == 0) {
+		u->slots[slot].n_records = now.n_records;
+		u->slots[slot].are_totals_due = false;
+	}
+	return rc;
+}
+
+static int
 send_pair(struct upload *u, unsigned slot)
 {
 	int rc = u->is_pair_open ? 0 : send_slot(u, slot);
 
 	u->is_pair_open = rc == 0;
 	if (rc == 0)
-		rc = link_send(
-			u->link, &totals_slot(u->instance->totals, (uint16_t)slot)->header, -1);
+		rc = send_slot_totals(u, slot);
 	if (rc == 0)
 		u->is_pair_open = false;
 	return rc;
@@ -288,7 +322,6 @@ send_greeting(struct upload *u)
 			if ((rc = send_pair(u, i)) < 0)
 				return rc;
 			u->slots[i].is_pair_due = false;
-			u->slots[i].are_totals_due = false;
 		}
 	u->stage = UPLOAD_ON;
 	return 0;
@@ -326,12 +359,10 @@ send_totals(struct upload *u)
 {
 	for (unsigned i = 0; i < apply_n_slots(u->apply); i++)
 		if (u->slots[i].are_totals_due) {
-			int rc = link_send(u->link,
-				&totals_slot(u->instance->totals, (uint16_t)i)->header, -1);
+			int rc = send_slot_totals(u, i);
 
 			if (rc < 0)
 				return rc;
-			u->slots[i].are_totals_due = false;
 		}
 	return 0;
 }

@@ -187,7 +187,8 @@ struct karmalb_welcome {
 	uint64_t max_flows;     /* all workers together */
 	uint64_t max_half_open; /* all workers together */
 	uint32_t n_slots;       /* pairs of SLOT and SLOT_TOTALS that follow at once */
-	uint32_t pad;
+	uint16_t n_sources_v4;  /* of n_sources */
+	uint16_t source_ports;  /* of each source towards each mirror, all workers together */
 };
 
 /* Answers COMMIT.  On failure the former snapshot stays in force, whole. */
@@ -237,8 +238,9 @@ struct karmalb_slot_totals {
 	uint64_t last_error_us; /* 0: none yet */
 	uint64_t last_success_us;
 	uint64_t outcomes[KARMALB_N_OUTCOMES];
-	uint64_t opened; /* flows picked for it */
-	uint64_t closed; /* of these, ended */
+	uint64_t opened;    /* flows picked for it */
+	uint64_t closed;    /* of these, ended */
+	uint64_t n_records; /* now: flow records, resting ones included; each takes a source port */
 	uint64_t to_mirror_packets, to_mirror_bytes;
 	uint64_t to_client_packets, to_client_bytes;
 	uint64_t n_waiting;             /* now: queries without answer */
@@ -270,7 +272,9 @@ struct karmalb_port_status {
 	uint64_t guard_drops; /* packets of ours that slipped past XDP and were kept from the kernel
 			       */
 	uint64_t rx_missed;   /* lost by the device before a worker saw them */
-	uint64_t steered, passed; /* XDP: to us, to the kernel */
+	uint64_t steered, passed;      /* XDP: to us, to the kernel */
+	uint64_t rx_packets, rx_bytes; /* between device and workers, as the device counts them */
+	uint64_t tx_packets, tx_bytes;
 };
 
 struct karmalb_refused {

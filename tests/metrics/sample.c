@@ -29,6 +29,8 @@ fill_mirror(struct status_mirror *m, unsigned number)
 	m->next_hop = KARMALB_NEXT_HOP_RESOLVED;
 	m->n_open = 3;
 	m->n_waiting = 2;
+	m->source_ports = 40;
+	m->source_ports_left = 64512 - 40;
 	m->life.opened = 1000 * number;
 	m->life.outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES] = 990;
 	m->life.outcomes[KARMALB_OUTCOME_CONNECT_FAILURES] = 4;
@@ -55,7 +57,11 @@ main(void)
 		.is_up = 1,
 		.mtu = 1500,
 		.steered = 9001,
-		.passed = 17};
+		.passed = 17,
+		.rx_packets = 9000,
+		.rx_bytes = 900000,
+		.tx_packets = 9001,
+		.tx_bytes = 900100};
 	struct status status = {
 		.now_us = 100000000,
 		.now_unix_us = 1700000100000000,
@@ -67,6 +73,10 @@ main(void)
 			.max_flows = 1000000,
 			.max_half_open = 65536,
 			.n_sources = 16},
+		.reload = {.at_unix_us = 1700000050000000,
+			.is_ok = true,
+			.n_ok = 2,
+			.took_us = 12345},
 		.n_services = 1,
 		.n_workers = 1,
 		.n_ports = 1,
@@ -79,8 +89,12 @@ main(void)
 	service.reweighted_at_unix_us = 1700000090000000;
 	service.total = 3000;
 	service.failed = 8;
+	service.n_open = 6;
+	service.n_waiting = 4;
 	for (unsigned i = 0; i < 2; i++)
 		fill_mirror(&mirrors[i], i + 1);
+	memcpy(service.outcomes, mirrors[0].life.outcomes, sizeof(service.outcomes));
+	service.traffic = mirrors[0].traffic;
 	for (unsigned i = 0; i < KARMALB_N_COUNTERS; i++)
 		worker.counters[i] = i;
 	render_prometheus(stdout, &status);

@@ -67,6 +67,25 @@ wait_for 10 "Prometheus to have counted $n_requests connections" prometheus_has_
 expect_equal "answers in the histograms" \
 	"$(query 'sum(karmalb_mirror_query_seconds_count)' "r[0]['value'][1]")" "$n_requests"
 
+step "the port, the source ports and a reload are there, too"
+prometheus_has_ports_back() {
+	[ "$(query 'sum(karmalb_mirror_source_ports)' "r[0]['value'][1]")" -gt 0 ]
+}
+wait_for 10 "source ports that rest to be scraped" prometheus_has_ports_back ||
+	fail "no source port rests"
+# Each mirror has all 64512 ports of each source; those in use are not left.
+expect_equal "source ports, used and left" \
+	"$(query 'karmalb_mirror_source_ports + karmalb_mirror_source_ports_left' \
+		"sorted({int(x['value'][1]) % 64512 for x in r})")" 0
+n_packets=$(ask_json 'SHOW STATUS' "r['rx_packets']")
+expect_equal "packets of the port" \
+	"$(query 'karmalb_port_rx_packets_total' "int(r[0]['value'][1]) > 0")" True
+expect_between "packets that workers count" "$n_packets" 1 \
+	"$(query 'sum(karmalb_port_rx_packets_total)' "int(r[0]['value'][1]) + 1000")"
+ctl RELOAD >/dev/null || fail "no reload"
+wait_for 10 "the reload to be scraped" has_result 'karmalb_reload_last_ok == 1'
+expect_equal "reloads" "$(query 'karmalb_reloads_total{result="ok"}' "r[0]['value'][1]")" 1
+
 step "a data plane that is gone is seen"
 finish dataplane 8
 wait_for 10 "the metric to say so" has_result 'karmalb_dataplane_connected == 0'
