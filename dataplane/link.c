@@ -18,9 +18,9 @@
 
 #include "log.h"
 #include "log_limit.h"
+#include "message_check.h"
 
 #define MESSAGES_PER_TURN 1024 /* then other events of the loop have their turn */
-#define LAST_DOWNWARD     15   /* numbers of messages that a control plane sends */
 
 struct link {
 	struct event_base *loop;
@@ -288,27 +288,6 @@ accept_peer(evutil_socket_t listen_fd, short what, void *context)
 	l->handler.opened(l->handler.context);
 }
 
-static int
-check_frame(const struct karmalb_header *h, size_t size, struct err *err)
-{
-	if (size < sizeof(*h))
-		return err_set(err, -EPROTO, "message of %zu bytes, expected a header of %zu", size,
-			sizeof(*h));
-	if (h->version != KARMALB_PROTOCOL_VERSION)
-		return err_set(err, -EPROTO,
-			"protocol version %u, expected %u: both programs must come from one build",
-			h->version, KARMALB_PROTOCOL_VERSION);
-
-	uint32_t expected = h->message <= LAST_DOWNWARD ? karmalb_message_size(h->message) : 0;
-
-	if (expected == 0)
-		return err_set(err, -EPROTO, "message number %u, expected 1 .. 5", h->message);
-	if (h->size != size || size != expected)
-		return err_set(err, -EPROTO, "message %u of %zu bytes that says %u, expected %u",
-			h->message, size, h->size, expected);
-	return 0;
-}
-
 /* One message.  False: none there, or the link is no more. */
 static bool
 read_message(struct link *l)
@@ -326,7 +305,7 @@ read_message(struct link *l)
 		drop_peer(l);
 		return false;
 	}
-	int rc = check_frame(&buffer.header, (size_t)size, &err);
+	int rc = message_check(&buffer, (size_t)size, &err);
 
 	if (rc == 0)
 		rc = l->handler.message(l->handler.context, &buffer.header, &err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a fuzz target without libFuzzer: on the files named, else on random inputs from SEED (1 if
- * not set), so that the target stays compiled and right.
+ * Runs a fuzz target without libFuzzer, so that it stays compiled and right: on a file; or on all
+ * files of a folder, then on random inputs from SEED (1 if not set).
  */
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,19 +41,37 @@ run_file(const char *path)
 	return EXIT_SUCCESS;
 }
 
-int
-main(int argc, char **argv)
+/* Says which file it is at, for the case that it is the last. */
+static int
+run_folder(DIR *folder, const char *path)
+{
+	int status = EXIT_SUCCESS;
+	unsigned n = 0;
+
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		char name[4096];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		printf("%s\n", name);
+		fflush(stdout);
+		status |= run_file(name);
+		n++;
+	}
+	if (n == 0) {
+		fprintf(stderr, "%s: no inputs\n", path);
+		status = EXIT_FAILURE;
+	}
+	return status;
+}
+
+static void
+run_random(uint64_t seed)
 {
 	static uint8_t data[INPUT_MAX];
-	const char *text = getenv("SEED");
-	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
 	uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-	int status = EXIT_SUCCESS;
 
-	for (int i = 1; i < argc; i++)
-		status |= run_file(argv[i]);
-	if (argc > 1)
-		return status;
 	printf("SEED=%llu\n", (unsigned long long)seed);
 	fflush(stdout);
 	for (unsigned i = 0; i < N_INPUTS; i++) {
@@ -60,14 +79,32 @@ main(int argc, char **argv)
 
 		for (size_t k = 0; k < size; k++)
 			data[k] = (uint8_t)next_random(&random);
-		/* Mostly segments, seldom long waits. */
+		/* For inputs made of items: mostly simple and short ones. */
 		for (size_t k = 0; k + 8 <= size; k += 8) {
 			if (next_random(&random) % 16 != 0)
-				data[k] &= 127;
+				data[k] &= 63;
 			if (next_random(&random) % 8 != 0)
-				data[k] &= 191;
+				data[k + 7] = 0;
 		}
 		LLVMFuzzerTestOneInput(data, size);
 	}
-	return EXIT_SUCCESS;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *text = getenv("SEED");
+	DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+	int status;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s FILE | FOLDER\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	if (folder == NULL)
+		return run_file(argv[1]);
+	status = run_folder(folder, argv[1]);
+	closedir(folder);
+	run_random(text != NULL ? strtoull(text, NULL, 0) : 1);
+	return status;
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker without a device that serves in all modes, for oracle and fuzzer: TCP and UDP, each over
+ * IPv4 and IPv6.
+ *
+ * Services 10.0.0.1 and 2001:db8::1, port 80 TCP and 53 UDP; each has the mirrors 10.1.0.1 and .2,
+ * resp. 2001:db8:1::1 and ::2, port 8080 and 5353; sources 10.2.0.1 and 2001:db8:2::1; port 0 leads
+ * to the clients, port 1 to the mirrors.
+ */
+#pragma once
+
+#include "flow.h"
+#include "pipeline.h"
+
+#define MODES_N_SERVICES 4
+#define MODES_N_MIRRORS  2
+#define MODES_N_SLOTS    (MODES_N_SERVICES * MODES_N_MIRRORS)
+#define MODES_FRAME_MAX  4096
+#define MODES_START_US   UINT64_C(5000000000)
+
+struct modes_conf {
+	uint64_t max_flows;
+	uint64_t max_half_open;
+};
+
+struct modes {
+	struct tables tables;
+	struct table_alias columns[MODES_N_SLOTS];
+	struct table_slot slots[MODES_N_SLOTS] __attribute__((aligned(64)));
+	struct slot_counters slot_counters[KARMALB_SLOTS_MAX];
+	struct sample samples[PIPELINE_SAMPLES_MAX];
+	struct modes_conf conf;
+	struct flow_header *header;
+	struct flow_table flows;
+	struct pipeline pipeline;
+	uint64_t now_us;
+	uint64_t n_of_kind[SAMPLE_FAILURE + 1]; /* samples by enum sample_kind */
+};
+
+/* What became of a packet. */
+struct modes_result {
+	bool is_sent;
+	uint8_t port_out;
+	uint16_t size; /* of what was sent */
+	uint8_t bytes[MODES_FRAME_MAX + 8];
+	const char *reason; /* the name of its drop counter; NULL if it was sent */
+};
+
+void
+modes_open(struct modes *m, const struct modes_conf *conf);
+void
+modes_close(struct modes *m);
+
+/* Makes an open one as it was when it was opened; much cheaper than opening it again. */
+void
+modes_restart(struct modes *m);
+
+/*
+ * Runs one frame, at most MODES_FRAME_MAX bytes, through the pipeline, in memory of just the size
+ * that the pipeline is promised.  Aborts unless it is either sent or counted under one reason.
+ */
+void
+modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size,
+	struct modes_result *result);
+
+/* Lets time pass, with ticks as a worker has them. */
+void
+modes_pass(struct modes *m, uint64_t us);
