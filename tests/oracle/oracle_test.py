@@ -13,8 +13,10 @@ import random
 import subprocess
 import sys
 import unittest
+from collections import Counter
 
-from scapy.layers.inet import ICMP, IP, TCP, UDP, ICMPerror, IPerror, TCPerror, UDPerror
+from scapy.layers.inet import (ICMP, IP, TCP, UDP, ICMPerror, IPerror, IPOption_NOP, IPOption_RR,
+                               TCPerror, UDPerror)
 from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, IPv6,
                                 IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
                                 IPv6ExtHdrRouting)
@@ -26,7 +28,7 @@ FRONT, BACK = 0, 1
 
 
 class Family:
-    """Addresses of one IP version, as pipeline_driver.c has them."""
+    """Addresses of one IP version, as modes.h has them."""
 
     def __init__(self, ip, client, router, vip, mirrors, source):
         self.ip, self.client, self.router = ip, client, router
@@ -75,10 +77,10 @@ def rebuilt(packet):
     copy = Ether(bytes(packet))
     layer = copy
     while layer and not isinstance(layer, (IPerror, Raw)):
-        for field in ("chksum", "cksum"):
-            is_none = isinstance(layer, UDP) and layer.chksum == 0 and IP in copy
-            if field in layer.fields and not is_none:
-                del layer.fields[field]
+        for field in ("chksum", "cksum", "len", "plen", "ihl", "dataofs"):
+            is_none = field == "chksum" and isinstance(layer, UDP) and layer.chksum == 0
+            if field in layer.fields and not (is_none and IP in copy):
+                delattr(layer, field)  # not from layer.fields: what was read would be kept
         layer = layer.payload
     return bytes(copy)
 
@@ -488,7 +490,7 @@ class PipelineTest(unittest.TestCase):
         """An ICMP error, of a router unless it says by whom, about a packet that we sent."""
         inner = bytes(subject[talk.family.ip])
         if talk.family is V4:
-            inner = inner[:20 + 8] if kind != "too big" else inner
+            inner = inner[:subject[IP].ihl * 4 + 8] if kind != "too big" else inner
         return (Ether(src="06:00:00:00:00:07", dst="02:00:00:00:00:01")
                 / talk.family.ip(src=by or talk.family.router, dst=to)
                 / self.ERRORS[talk.family][kind] / Raw(inner))
@@ -585,58 +587,159 @@ class PipelineTest(unittest.TestCase):
             error = Ether(bytes(error)[:-1] + bytes([bytes(error)[-1] ^ 1]))
             self.assertEqual(self.driver.send(BACK, error), (None, "drop_l4_checksum"))
 
+    # ---- the oracle itself ----
+
+    def test_a_wrong_sum_is_seen(self):
+        for talk in self.talks():
+            talk.start()
+            _, out = talk.mirror_sends(b"answer", flags="PA", seq=5000, ack=1000)
+            self.assert_right(out)
+            out[talk.l4].chksum ^= 0x0101
+            self.assertNotEqual(bytes(out), rebuilt(out))
+            sent = Ether(bytes(talk.from_client(b"data" * 20, flags="PA", seq=1000, ack=5000)))
+            _, subject = self.driver.send(FRONT, sent)
+            _, out = self.driver.send(BACK, self.error(talk, "exceeded", subject,
+                                                       talk.family.source))
+            self.assertEqual(bytes(out), rebuilt(out))
+            wrong = bytearray(bytes(out))
+            wrong[14 + (20 if talk.family is V4 else 40) + 2] ^= 1
+            self.assertNotEqual(bytes(wrong), rebuilt(wrong))
+
     # ---- anything ----
 
+    OPTIONS = {
+        V4: (None, IPOption_NOP(), IPOption_RR(length=15)),
+        V6: (None, IPv6ExtHdrHopByHop(), IPv6ExtHdrDestOpt() / IPv6ExtHdrRouting(segleft=0)),
+    }
+
     def random_packet(self, rng, talk):
+        """The port where it comes in, and the packet."""
         payload = rng.randbytes(rng.choice((0, 1, 2, 13, 100, 1000)))
         fields = {"flags": rng.choice(("S", "A", "PA", "FA", "R", "SA", "")),
                   "seq": rng.choice((999, 1000, 5000, rng.getrandbits(32))),
-                  "ack": rng.choice((1000, 5000, rng.getrandbits(32)))}
+                  "ack": rng.choice((1000, 5000, rng.getrandbits(32))),
+                  "window": rng.getrandbits(16), "urgptr": rng.choice((0, 0, 7))}
+        is_client = talk.mirror is None or rng.random() < 0.5
         talk.tags = rng.choice(((), (), (Dot1Q(vlan=rng.randrange(1, 20)),),
                                 (Dot1AD(vlan=3), Dot1Q(vlan=rng.randrange(1, 20)))))
-        if talk.mirror is None or rng.random() < 0.5:
-            return FRONT, talk.from_client(payload, **fields)
-        return BACK, talk.from_mirror(payload, **fields)
+        packet = (talk.from_client if is_client else talk.from_mirror)(payload, **fields)
+        if talk.l4 is TCP:
+            packet[TCP].options = rng.choice(
+                ([], [("MSS", 1460), ("WScale", 7)], [("NOP", None)] * 9))
+        ip, options = packet[talk.family.ip], rng.choice(self.OPTIONS[talk.family])
+        if talk.family is V4:
+            ip.tos, ip.ttl, ip.id = rng.getrandbits(8), rng.randrange(1, 256), rng.getrandbits(16)
+            ip.options = [] if options is None else [options]
+        else:
+            ip.tc, ip.hlim, ip.fl = rng.getrandbits(8), rng.randrange(1, 256), rng.getrandbits(20)
+            if options is not None:
+                ip.payload = options / ip.payload
+        if talk.family is V4 and talk.l4 is UDP and rng.random() < 0.2:
+            packet[UDP].chksum = 0
+        return FRONT if is_client else BACK, packet
+
+    def assert_all_else_kept(self, talk, sent, out, to_mirror):
+        """'out' is 'sent' with other addresses, ports, MACs, tags and one hop less."""
+        copy = Ether(bytes(sent))
+        ip, l4 = copy[talk.family.ip], copy[talk.l4]
+        if to_mirror:
+            ip.src, l4.sport = talk.family.source, out[talk.l4].sport
+            ip.dst, l4.dport = out[talk.family.ip].dst, talk.mport
+            self.assertIn(ip.dst, talk.family.mirrors)
+            tags = ()
+        else:
+            ip.src, l4.sport = talk.family.vip, talk.vport
+            ip.dst, l4.dport = talk.family.client, talk.sport
+            tags = talk.seen_tags
+        if tags is None:  # a bent packet may have brought others
+            tags = ()
+            layer = out.payload
+            while isinstance(layer, (Dot1Q, Dot1AD)):
+                tags += (type(layer)(vlan=layer.vlan),)
+                layer = layer.payload
+        if talk.family is V4:
+            ip.ttl -= 1
+        else:
+            ip.hlim -= 1
+        port_mac = f"02:00:00:00:00:0{BACK if to_mirror else FRONT}"
+        service = (V4, V6).index(talk.family) * 2 + (TCP, UDP).index(talk.l4)
+        mirror = talk.family.mirrors.index(ip.dst) if to_mirror else 0
+        expected = Ether(src=port_mac, dst=f"06:00:00:00:0{service}:0{mirror}" if to_mirror
+                         else CLIENT_MAC)
+        for tag in tags:
+            expected /= type(tag)(vlan=tag.vlan)
+        expected = rebuilt(Ether(bytes(expected / talk.family.ip(bytes(ip)))))
+        self.assertEqual(bytes(out).hex(), expected.hex(), bytes(sent).hex())
+
+    def bend(self, rng, packet):
+        data = bytearray(bytes(packet))
+        for _ in range(rng.randrange(1, 4)):
+            data[rng.randrange(12, len(data))] ^= 1 << rng.randrange(8)
+        return data[:rng.randrange(len(data))] if rng.random() < 0.3 else data
+
+    def send_random_packet(self, rng, talk, recent):
+        """Whether it went on; 'recent' remembers it."""
+        port, packet = self.random_packet(rng, talk)
+        if rng.random() < 0.2:
+            self.driver.send(port, self.bend(rng, packet))
+            if port == FRONT:  # it may have had other tags, and may have opened another flow
+                talk.seen_tags = None
+                recent.pop(talk, None)
+            return False
+        packet = Ether(bytes(packet))
+        port_out, out = self.driver.send(port, packet)
+        if port_out is None:
+            return False
+        self.assertEqual(port_out, 1 - port)
+        self.assert_all_else_kept(talk, packet, out, port_out == BACK)
+        if port == FRONT:  # the flow may be another now
+            talk.mirror, talk.source_port = out[talk.family.ip].dst, out[talk.l4].sport
+            talk.seen_tags = talk.tags
+        recent[talk] = port_out, packet, out
+        return True
+
+    def send_random_error(self, rng, talk, recent):
+        """About what was sent last; whether it went on."""
+        port, sent, subject = recent[talk]
+        family = talk.family
+        kind = rng.choice(list(self.ERRORS[family]))
+        error = self.error(talk, kind, subject, family.source if port == BACK else family.vip)
+        if rng.random() < 0.2:
+            self.driver.send(port, self.bend(rng, error))
+            return False
+        port_out, out = self.driver.send(port, error)
+        if port_out is None:
+            return False
+        ends = (family.vip, family.client) if port_out == FRONT else (family.source, talk.mirror)
+        self.assertEqual(port_out, 1 - port)
+        self.assert_error_about(out, talk, sent, *ends)
+        return True
 
     def test_whatever_is_sent_is_right(self):
         rng = random.Random(self.seed)
         print(f"SEED={self.seed}", file=sys.stderr)
-        talks = [Talk(self.driver, family, l4, 42000 + n)
-                 for family in (V4, V6) for l4 in (TCP, UDP) for n in range(4)]
+        # Ports so far apart that no bent packet is another's.
+        talks = [Talk(self.driver, family, l4, 42000 ^ bits)
+                 for family in (V4, V6) for l4 in (TCP, UDP) for bits in (0, 0x0f, 0x33, 0x3c)]
         for talk in talks:
             talk.start()
+            talk.seen_tags = ()
         recent = {}
-        n_sent = n_errors = 0
-        for _ in range(3000):
+        n_sent, n_errors = Counter(), Counter()
+        for _ in range(2000):
             talk = rng.choice(talks)
+            mode = talk.family.ip.__name__, talk.l4.__name__
             if talk in recent and rng.random() < 0.2:
-                port, subject = recent[talk]
-                kind = rng.choice(list(self.ERRORS[talk.family]))
-                to = talk.family.source if port == BACK else talk.family.vip
-                port, packet, is_error = port, self.error(talk, kind, subject, to), True
-            else:
-                (port, packet), is_error = self.random_packet(rng, talk), False
-            data = bytearray(bytes(packet))
-            is_bent = rng.random() < 0.2
-            if is_bent:
-                for _ in range(rng.randrange(1, 4)):
-                    data[rng.randrange(12, len(data))] ^= 1 << rng.randrange(8)
-                if rng.random() < 0.3:
-                    data = data[:rng.randrange(len(data))]
-            port_out, out = self.driver.send(port, data)
-            if port_out is None or is_bent:
-                continue
-            self.assertEqual(bytes(out).hex(), rebuilt(out).hex(), bytes(data).hex())
-            n_sent += 1
-            n_errors += is_error
-            if not is_error:
-                recent[talk] = port_out, out
-                if port == FRONT:  # the flow may be another now
-                    talk.mirror, talk.source_port = out[talk.family.ip].dst, out[talk.l4].sport
+                port = recent[talk][0]
+                n_errors[mode + (port,)] += self.send_random_error(rng, talk, recent)
+            elif self.send_random_packet(rng, talk, recent):
+                n_sent[mode + (recent[talk][0],)] += 1
             if rng.random() < 0.1:
                 self.driver.ask(f"pass {rng.randrange(1, 300000)}")
-        self.assertGreater(n_sent, 500)
-        self.assertGreater(n_errors, 50)
+        # Each mode was met, both ways.
+        for counter in n_sent, n_errors:
+            self.assertEqual(len(counter), 8, counter)
+            self.assertGreater(min(counter.values()), 0, counter)
         counts = self.driver.counts()
         self.assertEqual(counts["counters"]["flows_opened"], outcomes(counts, "opened"))
 
