@@ -16,8 +16,10 @@
 #include "config.h"
 #include "config_edit.h"
 #include "dplink.h"
+#include "epochs.h"
 #include "err.h"
 #include "history.h"
+#include "inquiry.h"
 #include "log.h"
 #include "model.h"
 #include "observe.h"
@@ -39,7 +41,9 @@ struct balance {
 	struct dplink *link;
 	struct event *timer;
 	struct pending_list pending;
-	struct transaction *sent; /* the newest on this link; NULL: none */
+	struct transaction *sent; /* the newest on this link; NULL: none; of 'epochs' */
+	struct epochs epochs;
+	struct inquiries *inquiries;
 	struct pingers *pingers;
 };
 
@@ -68,7 +72,7 @@ announce(struct balance *b)
 		return 0;
 	}
 	dplink_send(b->link, t);
-	free(b->sent);
+	epochs_add(&b->epochs, t);
 	b->sent = t;
 	d->epoch_sent = t->epoch;
 	return 0;
@@ -196,12 +200,19 @@ on_applied(struct balance *b, const void *message)
 	observe_applied(b->model, m);
 	pending_applied(&b->pending, m);
 	if (m->error == 0) {
+		epochs_note(&b->epochs, m->epoch, m->applied_us);
 		undo_accept(&b->undo, m->epoch);
 		return;
 	}
 	log_error("data plane did not take epoch %u: %s", m->epoch, why);
 	history_add(HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch, why);
 	go_back(b, m, why);
+}
+
+static void
+on_part(struct balance *b, const void *message)
+{
+	inquiries_part(b->inquiries, message);
 }
 
 static const struct {
@@ -214,6 +225,9 @@ static const struct {
 	{KARMALB_MESSAGE_APPLIED, on_applied},
 	{KARMALB_MESSAGE_SLOT, on_slot},
 	{KARMALB_MESSAGE_WELCOME, on_welcome},
+	{KARMALB_MESSAGE_FLOW, on_part},
+	{KARMALB_MESSAGE_CHECKED, on_part},
+	{KARMALB_MESSAGE_ANSWERED, on_part},
 };
 
 static void
@@ -250,7 +264,7 @@ on_closed(void *arg, const char *why)
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
 	undo_forget(&b->undo); /* another data plane is asked anew */
-	free(b->sent);
+	inquiries_lost(b->inquiries);
 	b->sent = NULL;
 	set_timer(b, karmalb_now_us());
 }
@@ -289,9 +303,10 @@ balance_create(struct event_base *base, const struct config *config, const char 
 	b->config = config_copy(config);
 	b->model = model_create(config, karmalb_now_us());
 	b->timer = evtimer_new(base, on_timer, b);
+	b->inquiries = inquiries_create(base);
 	b->pingers = pingers_create(base, on_ping, b);
 	if (b->config == NULL || b->model == NULL || b->timer == NULL || b->pingers == NULL ||
-		pingers_set(b->pingers, b->model) < 0)
+		b->inquiries == NULL || pingers_set(b->pingers, b->model) < 0)
 		goto fail;
 	path = b->model->dataplane.path;
 	snprintf(path, sizeof(b->model->dataplane.path), "%s/%s", run_dir, DPLINK_SOCKET_NAME);
@@ -312,12 +327,13 @@ balance_free(struct balance *b)
 		return;
 	pending_lost(&b->pending);
 	pending_deliver(&b->pending);
+	inquiries_free(b->inquiries);
 	dplink_free(b->link);
 	pingers_free(b->pingers);
 	if (b->timer != NULL)
 		event_free(b->timer);
 	undo_forget(&b->undo);
-	free(b->sent);
+	epochs_fini(&b->epochs);
 	model_free(b->model);
 	config_free(b->config);
 	free(b);
@@ -454,4 +470,19 @@ struct status *
 balance_status(const struct balance *b)
 {
 	return status_take(b->model, karmalb_now_us());
+}
+
+int
+balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeout_us,
+	const struct inquiry_author *author)
+{
+	if (!b->model->dataplane.is_synced)
+		return -ENOTCONN;
+	return inquiries_ask(b->inquiries, b->link, question, timeout_us, author);
+}
+
+const struct epochs *
+balance_epochs(const struct balance *b)
+{
+	return &b->epochs;
 }

@@ -16,8 +16,11 @@
 
 struct balance;
 struct config;
+struct epochs;
 struct err;
 struct event_base;
+struct inquiry_author;
+struct karmalb_question;
 struct status;
 
 /* Copies what it needs of 'config'.  'run_dir' holds dataplane.sock.  Begins to connect and to
@@ -100,3 +103,13 @@ balance_apply(struct balance *b, const struct config *wanted, const struct balan
 /* Whoever asked is gone: no 'done' with this 'arg' any more.  The changes themselves stand. */
 void
 balance_forget(struct balance *b, const void *arg);
+
+/* Asks the data plane; see inquiries_ask().  -ENOTCONN: there is none, or not all of it is known
+ * yet. */
+int
+balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeout_us,
+	const struct inquiry_author *author);
+
+/* The shares announced of late. */
+const struct epochs *
+balance_epochs(const struct balance *b);

@@ -24,6 +24,18 @@
 	X(show_agent, READ, "SHOW AGENT 'host:port'|service STATUS [LIKE 'pattern']",                              \
 		"The same of one mirror; or a service's mirrors with their shares",                                \
 		"SHOW AGENT '10.0.0.11:9312' STATUS")                                                              \
+	X(show_karma, READ, "SHOW KARMA [FROM|OF service]",                                                        \
+		"The 15 karma blocks of each mirror: connections, answer times, errors, period by period",         \
+		"SHOW KARMA FROM web")                                                                             \
+	X(show_flows, READ, "SHOW FLOWS [FROM mirror|service] [LIMIT count]",                                      \
+		"Flows at present, in no order, 100 unless told: client, mirror, our source, state, age",          \
+		"SHOW FLOWS FROM web LIMIT 20")                                                                    \
+	X(explain, READ, "EXPLAIN 'src:port' TO 'vip:port/proto'",                                                 \
+		"A flow: its mirror, since when, drawn at which shares; or where a new one could go and why",      \
+		"EXPLAIN '192.0.2.77:40000' TO '192.0.2.10:80/tcp'")                                               \
+	X(check_service, READ, "CHECK SERVICE service",                                                            \
+		"A SYN to each mirror from our own source, answered with RST; next hop, answer time, last ping",   \
+		"CHECK SERVICE web")                                                                               \
 	X(show_drops, READ, "SHOW DROPS",                                                                          \
 		"Packets dropped, by reason, per worker; and those lost before a worker saw them",                 \
 		"SHOW DROPS")                                                                                      \
@@ -60,6 +72,9 @@
 		"Change a mirror's configured weight", "SET MIRROR web.m1 WEIGHT = 3")                             \
 	X(reset_service, EDIT, "RESET SERVICE service",                                                            \
 		"Back to what the configuration file says of a service", "RESET SERVICE web")                      \
+	X(reset_flows, CHANGE, "RESET FLOWS [FROM mirror|service]",                                                \
+		"End the flows there are: RST to client and mirror; new ones open as ever, no failure is counted", \
+		"RESET FLOWS FROM web.m1")                                                                         \
 	X(reload, CHANGE, "RELOAD [CONFIRM WITHIN duration]",                                                      \
 		"Read the configuration file and what was saved anew; with CONFIRM, back again by itself",         \
 		"RELOAD CONFIRM WITHIN 60s")                                                                       \

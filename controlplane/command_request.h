@@ -18,11 +18,14 @@ enum command_result {
 struct command_request {
 	const char *text; /* the statement, not terminated; not needed after the call */
 	size_t size;
-	bool is_json;    /* the answer's form; else text */
+	bool is_json;    /* the answer's form */
+	bool is_tsv;     /* likewise; neither: text */
 	bool may_change; /* else statements that change something are denied */
 	uint32_t uid;    /* who asks, for the audit line */
 	/* Called exactly once, before or after the statement's run returns.  'body' is the answer
 	 * or, in the same form, the sentence that says what is wrong; valid during the call. */
 	void (*answer)(void *arg, enum command_result result, const char *body, size_t size);
+	/* More of the answer, as text, before the end; only for text.  NULL: nobody listens. */
+	void (*progress)(void *arg, const char *text, size_t size);
 	void *arg;
 };

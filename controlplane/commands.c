@@ -83,7 +83,7 @@ commands_run(void *commands, const struct command_request *request)
 static const struct render *
 render_of(const struct command_request *request)
 {
-	return request->is_json ? &render_json : &render_text;
+	return request->is_json ? &render_json : request->is_tsv ? &render_tsv : &render_text;
 }
 
 static int
@@ -158,6 +158,15 @@ command_refuse_service(const struct command_call *call, const char *name)
 			nearest.name, known);
 	return command_refuse(
 		call, COMMAND_WRONG, "there is no service \"%.64s\"; there are: %s", name, known);
+}
+
+bool
+command_is_meant(const char *name, const struct status_service *s, const struct status_mirror *m)
+{
+	char full[2 * KARMALB_NAME_MAX];
+
+	snprintf(full, sizeof(full), "%s.%s", s->name, m->name);
+	return name == NULL || strcmp(name, s->name) == 0 || strcmp(name, full) == 0;
 }
 
 FILE *

@@ -12,6 +12,8 @@
 struct balance;
 struct intent;
 struct status;
+struct status_mirror;
+struct status_service;
 
 struct commands {
 	struct balance *balance;
@@ -45,6 +47,10 @@ command_refuse(const struct command_call *call, int result, const char *format, 
 /* Refuses a name that no service has, naming those there are. */
 int
 command_refuse_service(const struct command_call *call, const char *name);
+
+/* Whether 'name' is "web" or "web.m1" of this mirror; NULL means all. */
+bool
+command_is_meant(const char *name, const struct status_service *s, const struct status_mirror *m);
 
 /* An answer into memory, given out and freed by command_answer().  NULL: out of memory. */
 struct command_body {

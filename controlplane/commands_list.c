@@ -60,7 +60,7 @@ read_since(const struct command_call *call, const char *text, uint64_t *unix_us)
 }
 
 static void
-add_event(struct table *table, const struct history_entry *e, bool is_json)
+add_event(struct table *table, const struct history_entry *e, bool is_program)
 {
 	time_t at = (time_t)(e->unix_us / KARMALB_SECOND);
 	unsigned ms = (unsigned)(e->unix_us / KARMALB_MILLISECOND % 1000);
@@ -69,7 +69,7 @@ add_event(struct table *table, const struct history_entry *e, bool is_json)
 
 	localtime_r(&at, &tm);
 	strftime(day, sizeof(day), "%F %T", &tm);
-	if (is_json)
+	if (is_program)
 		table_add(table, "%lld.%03u", (long long)at, ms);
 	else
 		table_add(table, "%s.%03u", day, ms);
@@ -80,8 +80,9 @@ add_event(struct table *table, const struct history_entry *e, bool is_json)
 int
 command_show_events(const struct command_call *call)
 {
-	const struct table_column columns[] = {{"at", "TIME", call->request->is_json},
-		{"kind", "KIND", false}, {"event", "EVENT", false}};
+	bool is_program = call->request->is_json || call->request->is_tsv;
+	const struct table_column columns[] = {
+		{"at", "TIME", is_program}, {"kind", "KIND", false}, {"event", "EVENT", false}};
 	struct table table = {.columns = columns, .n_columns = 3};
 	const char *since = statement_argument(call->statement, "time");
 	uint64_t since_us = 0;
@@ -93,22 +94,12 @@ command_show_events(const struct command_call *call)
 	for (const struct history_entry *e = history_after(0); e != NULL;
 		e = history_after(e->number)) {
 		if (e->unix_us >= since_us)
-			add_event(&table, e, call->request->is_json);
+			add_event(&table, e, is_program);
 	}
 	return answer(call, &table);
 }
 
 /* ---- why ---- */
-
-/* "web", or "web.m1". */
-static bool
-is_meant(const char *name, const struct status_service *s, const struct status_mirror *m)
-{
-	char full[2 * KARMALB_NAME_MAX];
-
-	snprintf(full, sizeof(full), "%s.%s", s->name, m->name);
-	return name == NULL || strcmp(name, s->name) == 0 || strcmp(name, full) == 0;
-}
 
 static void
 add_why(struct table *table, const struct command_call *call, const struct status_service *s,
@@ -138,7 +129,7 @@ command_why(const struct command_call *call)
 		const struct status_service *s = &call->status->services[i];
 
 		for (unsigned k = 0; k < s->n_mirrors; k++) {
-			if (is_meant(name, s, &s->mirrors[k]))
+			if (command_is_meant(name, s, &s->mirrors[k]))
 				add_why(&table, call, s, &s->mirrors[k]);
 		}
 	}
@@ -241,4 +232,62 @@ command_show_settings(const struct command_call *call)
 	for (unsigned i = 0; i < c->n_services; i++)
 		list_service(&l, &c->services[i], file);
 	return answer(call, &l.table);
+}
+
+/* ---- karma ---- */
+
+static void
+add_ms(struct table *table, const struct karma_latency *latency, double us)
+{
+	if (latency->count > 0)
+		table_add(table, "%.3f", us / 1000);
+	else
+		table_add(table, NULL);
+}
+
+static void
+add_block(struct table *table, const struct command_call *call, const struct status_service *s,
+	const struct status_mirror *m, const struct status_block *b)
+{
+	const struct karma_counts *c = &b->counts;
+	double age_s = (double)(call->status->now_us - b->began_us) / (double)KARMALB_SECOND;
+
+	table_add(table, "%s.%s", s->name, m->name);
+	table_add(table, "%llu", (unsigned long long)b->number);
+	table_add(table, "%.1f", age_s);
+	table_add(table, "%llu", (unsigned long long)c->opened);
+	table_add(table, "%llu", (unsigned long long)c->query.count);
+	add_ms(table, &c->query, b->answer_mean_us);
+	add_ms(table, &c->query, b->answer_p99_us);
+	add_ms(table, &c->query, (double)c->query.max_us);
+	add_ms(table, &c->connect, b->connect_mean_us);
+	table_add(table, "%llu", (unsigned long long)b->failed);
+	table_add(table, "%llu", (unsigned long long)c->outcomes[KARMALB_OUTCOME_WARNINGS]);
+}
+
+int
+command_show_karma(const struct command_call *call)
+{
+	static const struct table_column columns[] = {{"mirror", "MIRROR", false},
+		{"block", "BLOCK", true}, {"began_s_ago", "BEGAN s AGO", true},
+		{"connections", "CONNECTIONS", true}, {"answers", "ANSWERS", true},
+		{"answer_mean_ms", "MEAN ms", true}, {"answer_p99_ms", "P99 ms", true},
+		{"answer_max_ms", "MAX ms", true}, {"connect_mean_ms", "CONNECT ms", true},
+		{"failed", "FAILED", true}, {"warnings", "WARNINGS", true}};
+	struct table table = {.columns = columns, .n_columns = 11};
+	const char *name = statement_argument(call->statement, "service");
+
+	if (name != NULL && status_find_service(call->status, name) == NULL)
+		return command_refuse_service(call, name);
+	for (unsigned i = 0; i < call->status->n_services; i++) {
+		const struct status_service *s = &call->status->services[i];
+
+		if (name != NULL && strcmp(name, s->name) != 0)
+			continue;
+		for (unsigned k = 0; k < s->n_mirrors; k++)
+			for (unsigned b = 0; b < s->mirrors[k].n_blocks; b++)
+				add_block(
+					&table, call, s, &s->mirrors[k], &s->mirrors[k].blocks[b]);
+	}
+	return answer(call, &table);
 }

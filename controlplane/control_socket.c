@@ -44,10 +44,18 @@ struct control_socket {
 	char path[PATH_SIZE_MAX];
 };
 
+/* What the answer is to look like, by the request's Accept. */
+enum form {
+	FORM_TEXT,
+	FORM_JSON,
+	FORM_TSV,
+};
+
 /* A statement on its way. */
 struct control_request {
 	struct evhttp_request *http;
-	bool is_json;
+	enum form form;
+	bool is_streaming; /* the head and something of the answer are out */
 };
 
 /* The other end of the socket, as it was when it connected. */
@@ -69,7 +77,15 @@ read_peer(const struct control_socket *s, struct evhttp_request *http, struct pe
 static void
 on_answer(void *arg, enum command_result result, const char *body, size_t size);
 static void
-send_answer(struct evhttp_request *http, int code, bool is_json, const char *body, size_t size);
+on_progress(void *arg, const char *text, size_t size);
+static void
+end_stream(struct control_request *rq, const char *body, size_t size);
+static const char *
+content_type(enum form form);
+static const char *
+reason(int code);
+static void
+send_answer(struct evhttp_request *http, int code, enum form form, const char *body, size_t size);
 
 struct control_socket *
 control_socket_open(const char *run_dir, const char *group, struct err *err)
@@ -162,13 +178,24 @@ find_admin_group(struct control_socket *s)
 			s->path, CONTROL_SOCKET_ADMIN_GROUP);
 }
 
+static enum form
+form_of(struct evhttp_request *http)
+{
+	const char *accept = evhttp_find_header(evhttp_request_get_input_headers(http), "Accept");
+
+	if (accept != NULL && strstr(accept, "application/json") != NULL)
+		return FORM_JSON;
+	if (accept != NULL && strstr(accept, "text/tab-separated-values") != NULL)
+		return FORM_TSV;
+	return FORM_TEXT;
+}
+
 static void
 on_request(struct evhttp_request *http, void *arg)
 {
 	struct control_socket *s = arg;
 	struct evbuffer *body = evhttp_request_get_input_buffer(http);
-	const char *accept = evhttp_find_header(evhttp_request_get_input_headers(http), "Accept");
-	bool is_json = accept != NULL && strstr(accept, "application/json") != NULL;
+	bool is_json = form_of(http) == FORM_JSON;
 	size_t size = evbuffer_get_length(body);
 	const unsigned char *text = evbuffer_pullup(body, -1);
 	struct control_request *rq;
@@ -179,18 +206,20 @@ on_request(struct evhttp_request *http, void *arg)
 	rq = malloc(sizeof(*rq));
 	if (rq == NULL || (text == NULL && size > 0)) {
 		free(rq);
-		send_answer(http, HTTP_SERVUNAVAIL, false, "out of memory\n", 14);
+		send_answer(http, HTTP_SERVUNAVAIL, FORM_TEXT, "out of memory\n", 14);
 		return;
 	}
-	*rq = (struct control_request){.http = http, .is_json = is_json};
+	*rq = (struct control_request){.http = http, .form = form_of(http)};
 	read_peer(s, http, &peer);
 	struct command_request request = {
 		.text = size > 0 ? (const char *)text : "",
 		.size = size,
-		.is_json = is_json,
+		.is_json = rq->form == FORM_JSON,
+		.is_tsv = rq->form == FORM_TSV,
 		.may_change = peer.may_change,
 		.uid = peer.uid,
 		.answer = on_answer,
+		.progress = on_progress,
 		.arg = rq,
 	};
 
@@ -208,7 +237,7 @@ send_error(struct evhttp_request *http, int code, bool is_json, const char *sent
 		(is_json ? &render_json : &render_text)->error(out, sentence);
 		fclose(out);
 	}
-	send_answer(http, code, is_json, body, size);
+	send_answer(http, code, is_json ? FORM_JSON : FORM_TEXT, body, size);
 	free(body);
 }
 
@@ -275,8 +304,59 @@ on_answer(void *arg, enum command_result result, const char *body, size_t size)
 	};
 	struct control_request *rq = arg;
 
-	send_answer(rq->http, codes[result], rq->is_json, body, size);
+	if (rq->is_streaming)
+		end_stream(rq, body, size);
+	else
+		send_answer(rq->http, codes[result], rq->form, body, size);
 	free(rq);
+}
+
+static void
+send_piece(struct control_request *rq, const char *text, size_t size)
+{
+	struct evbuffer *out = evbuffer_new();
+
+	if (out == NULL)
+		return;
+	evbuffer_add(out, text, size);
+	evhttp_send_reply_chunk(rq->http, out);
+	evbuffer_free(out);
+}
+
+/* A client that is gone by then has been noticed by evhttp, which drops what we give it. */
+static void
+on_progress(void *arg, const char *text, size_t size)
+{
+	struct control_request *rq = arg;
+
+	if (!rq->is_streaming) {
+		evhttp_add_header(evhttp_request_get_output_headers(rq->http), "Content-Type",
+			content_type(rq->form));
+		evhttp_send_reply_start(rq->http, HTTP_OK, reason(HTTP_OK));
+	}
+	rq->is_streaming = true;
+	send_piece(rq, text, size);
+}
+
+static void
+end_stream(struct control_request *rq, const char *body, size_t size)
+{
+	send_piece(rq, body, size);
+	evhttp_send_reply_end(rq->http);
+}
+
+static const char *
+content_type(enum form form)
+{
+	switch (form) {
+	case FORM_JSON:
+		return "application/json";
+	case FORM_TSV:
+		return "text/tab-separated-values; charset=utf-8";
+	case FORM_TEXT:
+		break;
+	}
+	return "text/plain; charset=utf-8";
 }
 
 static const char *
@@ -298,14 +378,14 @@ reason(int code)
 }
 
 static void
-send_answer(struct evhttp_request *http, int code, bool is_json, const char *body, size_t size)
+send_answer(struct evhttp_request *http, int code, enum form form, const char *body, size_t size)
 {
 	struct evbuffer *out = evbuffer_new();
 
 	if (out != NULL)
 		evbuffer_add(out, body, size);
-	evhttp_add_header(evhttp_request_get_output_headers(http), "Content-Type",
-		is_json ? "application/json" : "text/plain; charset=utf-8");
+	evhttp_add_header(
+		evhttp_request_get_output_headers(http), "Content-Type", content_type(form));
 	evhttp_send_reply(http, code, reason(code), out);
 	if (out != NULL)
 		evbuffer_free(out);

@@ -2,12 +2,14 @@
 /*
  * control.sock: HTTP/1.1 over a UNIX socket, for karmactl and for programs.
  *
- *     POST /cli     body: a statement        Accept: application/json for JSON, else text
+ *     POST /cli     body: a statement        Accept: application/json for JSON,
+ *                   text/tab-separated-values for that, else text
  *
  *     200 done   400 wrong statement   403 not allowed   404, 405 not /cli, not POST   503 not now
  *
  * Who may open the socket may read: its owner and the control group.  Changes are for root, the
- * control plane's own user, and members of the group karmalb-admin.  Everything here runs on the
+ * control plane's own user, and members of the group karmalb-admin.  Text that is
+ * long in coming (CHECK SERVICE) is sent line by line, in chunks.  Everything here runs on the
  * loop's thread and never blocks it; a client that is slow is dropped, one too many waits.
  */
 #pragma once

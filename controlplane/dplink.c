@@ -25,6 +25,12 @@
 #define RETRY_MAX_US   KARMALB_SECOND
 #define READS_PER_TURN 256 /* then others get their turn */
 
+/* A message that waits for room on the socket. */
+struct ask {
+	struct ask *next;
+	uint64_t bytes[]; /* aligned for any message */
+};
+
 struct dplink {
 	struct event_base *base;
 	const struct dplink_events *events;
@@ -37,6 +43,7 @@ struct dplink {
 	uint64_t retry_us;
 	const struct transaction *out; /* NULL: nothing to send; not owned */
 	size_t out_at;
+	struct ask *asks, **asks_end;
 	struct event *readable, *writable; /* of 'fd' */
 	struct event *retry;
 	char complaint[KARMALB_SENTENCE_MAX]; /* the last one logged; empty after a welcome */
@@ -65,6 +72,7 @@ dplink_create(
 		.arg = arg,
 		.fd = -1,
 		.memory_fd = -1,
+		.asks_end = &link->asks,
 		.started_us = karmalb_now_us(),
 		.retry_us = RETRY_MIN_US,
 		.address.sun_family = AF_UNIX};
@@ -81,8 +89,21 @@ fail:
 }
 
 static void
+drop_asks(struct dplink *link)
+{
+	while (link->asks != NULL) {
+		struct ask *ask = link->asks;
+
+		link->asks = ask->next;
+		free(ask);
+	}
+	link->asks_end = &link->asks;
+}
+
+static void
 drop_socket(struct dplink *link)
 {
+	drop_asks(link);
 	if (link->readable != NULL)
 		event_free(link->readable);
 	if (link->writable != NULL)
@@ -116,6 +137,24 @@ dplink_send(struct dplink *link, const struct transaction *t)
 	link->out_at = 0;
 	if (link->writable != NULL)
 		event_add(link->writable, NULL);
+}
+
+int
+dplink_ask(struct dplink *link, const struct karmalb_header *message)
+{
+	struct ask *ask;
+
+	if (!link->is_welcome)
+		return -ENOTCONN;
+	ask = malloc(sizeof(*ask) + message->size);
+	if (ask == NULL)
+		return -ENOMEM;
+	ask->next = NULL;
+	memcpy(ask->bytes, message, message->size);
+	*link->asks_end = ask;
+	link->asks_end = &ask->next;
+	event_add(link->writable, NULL);
+	return 0;
 }
 
 int
@@ -304,6 +343,21 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- downwards ---- */
 
+/* False: not now, or nobody is there to take it. */
+static bool
+send_message(struct dplink *link, const struct karmalb_header *header)
+{
+	if (send(link->fd, header, header->size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return true;
+	if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS) {
+		event_add(link->writable, NULL);
+		return false;
+	}
+	link->out = NULL; /* it is gone: reading finds out, and perhaps why */
+	drop_asks(link);
+	return false;
+}
+
 static void
 on_writable(evutil_socket_t fd, short what, void *arg)
 {
@@ -311,19 +365,23 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	while (link->asks != NULL) {
+		struct ask *ask = link->asks;
+
+		if (!send_message(link, (const struct karmalb_header *)ask->bytes))
+			return;
+		link->asks = ask->next;
+		if (link->asks == NULL)
+			link->asks_end = &link->asks;
+		free(ask);
+	}
 	while (link->out != NULL && link->out_at < link->out->size) {
 		const struct karmalb_header *header =
 			(const void *)((const uint8_t *)link->out->bytes + link->out_at);
 
-		if (send(link->fd, header, header->size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
-			link->out_at += header->size;
-			continue;
-		}
-		if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)
-			event_add(link->writable, NULL);
-		else
-			link->out = NULL; /* it is gone: reading finds out, and perhaps why */
-		return;
+		if (!send_message(link, header))
+			return;
+		link->out_at += header->size;
 	}
 	link->out = NULL;
 }

@@ -48,6 +48,11 @@ dplink_free(struct dplink *link);
 void
 dplink_send(struct dplink *link, const struct transaction *t);
 
+/* Sends one message of its own from the loop, before what is left of a transaction.  Copied.
+ * -ENOTCONN: there is no link; -ENOMEM. */
+int
+dplink_ask(struct dplink *link, const struct karmalb_header *message);
+
 /* The data plane's flow memory, kept open so that it outlives the process that made it; -1: none.
  */
 int

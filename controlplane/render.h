@@ -53,6 +53,14 @@ struct render_help {
 	const struct render_word *words; /* those of one argument in a row */
 };
 
+/* A sentence about rows, with the facts in it for programs. */
+struct render_report {
+	const char *sentence;      /* for people; lines */
+	const struct pairs *facts; /* for programs: beside the rows */
+	const char *rows_name;     /* "mirrors" */
+	const struct table *table;
+};
+
 struct render {
 	void (*services)(FILE *out, const struct status *status);
 	/* 'only' NULL: of all services. */
@@ -63,10 +71,12 @@ struct render {
 	void (*change)(FILE *out, const struct render_change *change);
 	void (*result)(FILE *out, const struct render_result *result);
 	void (*table)(FILE *out, const struct table *table);
+	void (*report)(FILE *out, const struct render_report *report);
 	void (*error)(FILE *out, const char *sentence);
 };
 
-extern const struct render render_text, render_json;
+/* Text for eyes; JSON; and tab-separated values, a row of names first, made from what JSON says. */
+extern const struct render render_text, render_json, render_tsv;
 
 /* What follows is shared by the forms. */
 

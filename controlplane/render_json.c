@@ -33,6 +33,8 @@ print_result(FILE *out, const struct render_result *result);
 static void
 print_table(FILE *out, const struct table *table);
 static void
+print_report(FILE *out, const struct render_report *report);
+static void
 print_error(FILE *out, const char *sentence);
 
 const struct render render_json = {
@@ -44,6 +46,7 @@ const struct render render_json = {
 	.change = print_change,
 	.result = print_result,
 	.table = print_table,
+	.report = print_report,
 	.error = print_error,
 };
 
@@ -359,8 +362,8 @@ print_result(FILE *out, const struct render_result *result)
 	print(out, object);
 }
 
-static void
-print_table(FILE *out, const struct table *table)
+static struct json_object *
+table_rows(const struct table *table)
 {
 	struct json_object *rows = json_object_new_array();
 
@@ -380,7 +383,43 @@ print_table(FILE *out, const struct table *table)
 		}
 		json_object_array_add(rows, row);
 	}
-	print(out, rows);
+	return rows;
+}
+
+static void
+print_table(FILE *out, const struct table *table)
+{
+	print(out, table_rows(table));
+}
+
+/* Lines one after the other, a blank between. */
+static struct json_object *
+one_line(const char *text)
+{
+	char line[1024];
+	size_t n = strlen(text);
+
+	if (n >= sizeof(line))
+		n = sizeof(line) - 1;
+	memcpy(line, text, n);
+	while (n > 0 && line[n - 1] == '\n')
+		n--;
+	line[n] = '\0';
+	for (char *c = line; *c != '\0'; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	return string(line);
+}
+
+static void
+print_report(FILE *out, const struct render_report *report)
+{
+	struct json_object *object = json_object_new_object();
+
+	add(object, "sentence", one_line(report->sentence));
+	for (unsigned i = 0; i < report->facts->n_pairs; i++)
+		add(object, report->facts->pairs[i].name, pair_value(&report->facts->pairs[i]));
+	add(object, report->rows_name, table_rows(report->table));
+	print(out, object);
 }
 
 static void

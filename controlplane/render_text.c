@@ -30,6 +30,8 @@ print_result(FILE *out, const struct render_result *result);
 static void
 print_table(FILE *out, const struct table *table);
 static void
+print_report(FILE *out, const struct render_report *report);
+static void
 print_error(FILE *out, const char *sentence);
 
 const struct render render_text = {
@@ -41,6 +43,7 @@ const struct render render_text = {
 	.change = print_change,
 	.result = print_result,
 	.table = print_table,
+	.report = print_report,
 	.error = print_error,
 };
 
@@ -306,6 +309,14 @@ print_table(FILE *out, const struct table *table)
 	}
 	columns_print(c, out);
 	columns_free(c);
+}
+
+static void
+print_report(FILE *out, const struct render_report *report)
+{
+	fputs(report->sentence, out);
+	if (report->table->n_cells > 0)
+		print_table(out, report->table);
 }
 
 static void

@@ -29,6 +29,7 @@ status_free(struct status *status)
 	for (unsigned i = 0; status->services != NULL && i < status->n_services; i++) {
 		free(status->services[i].listens);
 		free(status->services[i].mirrors);
+		free(status->services[i].slots);
 	}
 	free(status->services);
 	free(status->workers);
@@ -42,6 +43,24 @@ status_find_service(const struct status *status, const char *name)
 	for (unsigned i = 0; i < status->n_services; i++) {
 		if (strcmp(status->services[i].name, name) == 0)
 			return &status->services[i];
+	}
+	return NULL;
+}
+
+const struct status_service *
+status_find_slot(const struct status *status, uint16_t slot, unsigned *mirror, unsigned *listen)
+{
+	for (unsigned i = 0; slot != STATUS_SLOT_NONE && i < status->n_services; i++) {
+		const struct status_service *s = &status->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors * s->n_listens; k++) {
+			if (s->slots[k] != slot)
+				continue;
+			*mirror = k / s->n_listens;
+			if (listen != NULL)
+				*listen = k % s->n_listens;
+			return s;
+		}
 	}
 	return NULL;
 }

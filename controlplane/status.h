@@ -47,6 +47,15 @@ struct status_histogram {
 uint64_t
 status_histogram_edge_us(unsigned bucket);
 
+/* One of a mirror's karma blocks that are kept. */
+struct status_block {
+	uint64_t number;
+	uint64_t began_us; /* CLOCK_MONOTONIC; it lasts a period */
+	struct karma_counts counts;
+	double connect_mean_us, answer_mean_us, answer_p99_us; /* 0 without samples */
+	uint64_t failed;                                       /* outcomes that are failures */
+};
+
 /* Packets of a mirror and their latencies. */
 struct status_traffic {
 	uint64_t to_mirror_packets, to_mirror_bytes;
@@ -84,8 +93,12 @@ struct status_mirror {
 	struct karma_counts life;
 	struct status_traffic traffic;
 	struct karma_counts reports[STATUS_REPORTS];
-	char why[KARMALB_SENTENCE_MAX]; /* why it has this share */
+	unsigned n_blocks;
+	struct status_block blocks[KARMA_BLOCKS]; /* newest first */
+	char why[KARMALB_SENTENCE_MAX];           /* why it has this share */
 };
+
+#define STATUS_SLOT_NONE UINT16_MAX
 
 struct status_service {
 	char name[KARMALB_NAME_MAX];
@@ -94,6 +107,8 @@ struct status_service {
 	unsigned n_mirrors;
 	struct karmalb_endpoint *listens;
 	struct status_mirror *mirrors;
+	/* By the data plane's numbers, n_listens of each mirror; STATUS_SLOT_NONE: not known. */
+	uint16_t *slots;
 	uint64_t period;           /* number of the current block */
 	uint64_t period_offset_us; /* of 'now' in it */
 	uint64_t reweighted_at_unix_us;
@@ -163,3 +178,7 @@ status_free(struct status *status);
 /* NULL: no such service. */
 const struct status_service *
 status_find_service(const struct status *status, const char *name);
+
+/* Whose slot it is: service and index of the mirror; NULL: none of ours.  'listen' may be NULL. */
+const struct status_service *
+status_find_slot(const struct status *status, uint16_t slot, unsigned *mirror, unsigned *listen);

@@ -114,6 +114,20 @@ add_mirror(struct status_service *to, const struct status_mirror *m)
 	add_histogram(&to->traffic.query, &m->traffic.query);
 }
 
+static uint16_t *
+copy_numbers(const struct model_service *s)
+{
+	uint16_t *slots = calloc(s->n_mirrors * s->n_listens + 1u, sizeof(*slots));
+
+	for (unsigned i = 0; slots != NULL && i < s->n_mirrors * s->n_listens; i++) {
+		const struct model_slot *slot =
+			&s->mirrors[i / s->n_listens].slots[i % s->n_listens];
+
+		slots[i] = slot->is_known ? slot->number : STATUS_SLOT_NONE;
+	}
+	return slots;
+}
+
 static int
 copy_service(struct status_service *to, const struct model *model, const struct model_service *from,
 	const struct status *now)
@@ -130,6 +144,9 @@ copy_service(struct status_service *to, const struct model *model, const struct 
 					   sizeof(from->listens[0])) < 0)
 		return -1;
 	to->n_mirrors = from->n_mirrors;
+	to->slots = copy_numbers(from);
+	if (to->slots == NULL)
+		return -1;
 	for (unsigned i = 0; i < from->n_mirrors; i++) {
 		copy_mirror(&to->mirrors[i], from, &from->mirrors[i], now->now_us);
 		copy_source_ports(&to->mirrors[i], from, &from->mirrors[i], &model->dataplane);
@@ -218,6 +235,30 @@ copy_source_ports(struct status_mirror *to, const struct model_service *s,
 	}
 }
 
+/* Those that are kept and not older than KARMA_BLOCKS, newest first. */
+static void
+copy_blocks(struct status_mirror *to, const struct model_service *s, const struct model_mirror *m,
+	uint64_t now_us)
+{
+	uint64_t current = karma_block_number(s->period_us, now_us);
+
+	for (uint64_t age = 0; age < KARMA_BLOCKS && age <= current; age++) {
+		const struct karma_block *b = karma_block(&m->karma, current - age);
+
+		if (b == NULL)
+			continue;
+		to->blocks[to->n_blocks++] = (struct status_block){
+			.number = b->number,
+			.began_us = b->number * s->period_us,
+			.counts = b->counts,
+			.connect_mean_us = karma_mean_us(&b->counts.connect),
+			.answer_mean_us = karma_mean_us(&b->counts.query),
+			.answer_p99_us = karma_quantile_us(b, 0.99),
+			.failed = failures(&b->counts),
+		};
+	}
+}
+
 static void
 copy_slots(struct status_mirror *to, const struct model_service *s, const struct model_mirror *m)
 {
@@ -275,6 +316,7 @@ copy_mirror(struct status_mirror *to, const struct model_service *s,
 		.share_before = step->share_before,
 		.share_after = step->share_after};
 	copy_answers(to, s, from, now_us);
+	copy_blocks(to, s, from, now_us);
 	copy_slots(to, s, from);
 	copy_ping(to, s, from);
 	to->errors = failures(&to->life);

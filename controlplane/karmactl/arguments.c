@@ -34,6 +34,8 @@ arguments_parse(int argc, char **argv, struct arguments *arguments, struct err *
 		{"execute", required_argument, NULL, 'e'},
 		{"socket", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
+		{"tsv", no_argument, NULL, 't'},
+		{"complete", required_argument, NULL, 'c'}, /* for the shell; not in the help */
 		{"count", required_argument, NULL, 'n'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -44,7 +46,7 @@ arguments_parse(int argc, char **argv, struct arguments *arguments, struct err *
 	*arguments = (struct arguments){.action = ARGUMENTS_STDIN};
 	optind = 0; /* GNU: begin anew, also for a second call */
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":e:s:jn:hV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":e:s:jtn:hV", options, NULL)) != -1) {
 		char what[64];
 
 		if (option == ':')
@@ -55,7 +57,8 @@ arguments_parse(int argc, char **argv, struct arguments *arguments, struct err *
 		if (read_option(option, arguments, err) < 0)
 			return -EINVAL;
 	}
-	if (arguments->action == ARGUMENTS_HELP || arguments->action == ARGUMENTS_VERSION)
+	if (arguments->action == ARGUMENTS_HELP || arguments->action == ARGUMENTS_VERSION ||
+		arguments->action == ARGUMENTS_COMPLETE)
 		return 0;
 	if (optind < argc &&
 		read_words(argv + optind, (unsigned)(argc - optind), arguments, err) < 0)
@@ -116,6 +119,8 @@ arguments_print_help(FILE *out)
 	      "       karmactl [OPTION]... -e STATEMENT...\n"
 	      "       karmactl [OPTION]... top [SERVICE]    the live table; q or Ctrl-C ends it\n"
 	      "       karmactl [OPTION]... events [SINCE]   what happened of late: SHOW EVENTS\n"
+	      "       karmactl [OPTION]... check SERVICE    do its mirrors answer: CHECK SERVICE\n"
+	      "       karmactl [OPTION]... why [MIRROR]     why it has the share it has\n"
 	      "       karmactl [OPTION]...                  a prompt, or statements from a pipe\n"
 	      "\n"
 	      "Options:\n"
@@ -124,6 +129,7 @@ arguments_print_help(FILE *out)
 	      "                            first that answers of /run/karmalb/control.sock and\n"
 	      "                            /run/karmalb-demo/control.sock\n"
 	      "  -j, --json                all that the control plane says as JSON, on standard output\n"
+	      "  -t, --tsv                 answers as tab-separated values, a row of names first\n"
 	      "  -n, --count COUNT         tables that top shows before it ends\n"
 	      "  -h, --help\n"
 	      "  -V, --version\n"
@@ -147,7 +153,14 @@ read_option(int option, struct arguments *arguments, struct err *err)
 		arguments->socket = optarg;
 		return 0;
 	case 'j':
-		arguments->is_json = true;
+		arguments->form = CLIENT_JSON;
+		return 0;
+	case 't':
+		arguments->form = CLIENT_TSV;
+		return 0;
+	case 'c':
+		arguments->action = ARGUMENTS_COMPLETE;
+		arguments->line = optarg;
 		return 0;
 	case 'n':
 		return read_count(optarg, &arguments->count, err);
@@ -202,6 +215,20 @@ add_events(char *const *words, unsigned n_words, struct arguments *arguments, st
 	return add_statement(arguments, arguments_join(all, n_words > 1 ? 4 : 2), err);
 }
 
+/* "check web" for CHECK SERVICE; with more words it is the statement itself. */
+static int
+add_check(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
+{
+	char check[] = "CHECK", service[] = "SERVICE";
+	char *all[] = {check, service, n_words > 1 ? words[1] : NULL};
+
+	if (n_words == 1)
+		return err_set(err, "check: expected a service");
+	if (n_words > 2)
+		return add_statement(arguments, arguments_join(words, n_words), err);
+	return add_statement(arguments, arguments_join(all, 3), err);
+}
+
 static int
 read_words(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
 {
@@ -221,6 +248,8 @@ read_words(char *const *words, unsigned n_words, struct arguments *arguments, st
 	arguments->action = ARGUMENTS_STATEMENTS;
 	if (strcasecmp(words[0], "events") == 0)
 		return add_events(words, n_words, arguments, err);
+	if (strcasecmp(words[0], "check") == 0)
+		return add_check(words, n_words, arguments, err);
 	return add_statement(arguments, arguments_join(words, n_words), err);
 }
 

@@ -5,12 +5,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "client.h"
+
 struct err;
 
 enum arguments_action {
 	ARGUMENTS_STATEMENTS, /* run 'statements' in order */
 	ARGUMENTS_STDIN,      /* a prompt on a terminal, else statements from standard input */
 	ARGUMENTS_TOP,        /* the live table, of all services or of 'service' */
+	ARGUMENTS_COMPLETE,   /* what may stand at the end of 'line', for the shell */
 	ARGUMENTS_HELP,
 	ARGUMENTS_VERSION,
 };
@@ -18,9 +21,10 @@ enum arguments_action {
 struct arguments {
 	enum arguments_action action;
 	const char *socket; /* NULL: search */
-	bool is_json;
+	enum client_form form;
 	unsigned count;      /* of tables that top shows; 0: no end */
 	const char *service; /* of top; NULL: all */
+	const char *line;
 	unsigned n_statements;
 	char **statements; /* each may hold several, separated by ';' */
 };

@@ -18,7 +18,8 @@
 
 struct client {
 	CURL *curl;
-	struct curl_slist *headers[2]; /* text, JSON */
+	struct curl_slist *headers[CLIENT_N_FORMS];
+	FILE *stream; /* NULL: none */
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 };
 
@@ -58,24 +59,25 @@ client_close(struct client *client)
 {
 	if (client == NULL)
 		return;
-	curl_slist_free_all(client->headers[0]);
-	curl_slist_free_all(client->headers[1]);
+	for (unsigned i = 0; i < CLIENT_N_FORMS; i++)
+		curl_slist_free_all(client->headers[i]);
 	curl_easy_cleanup(client->curl);
 	free(client);
 }
 
 /* An answer while it comes in. */
 struct body {
+	struct client *client;
 	char *text;
 	size_t size;
 };
 
 int
-client_ask(struct client *client, const char *statement, bool is_json, struct client_answer *answer,
-	struct err *err)
+client_ask(struct client *client, const char *statement, enum client_form form,
+	struct client_answer *answer, struct err *err)
 {
 	size_t size = strlen(statement);
-	struct body body = {.text = NULL};
+	struct body body = {.client = client};
 	long status = 0;
 	CURLcode code;
 
@@ -86,7 +88,7 @@ client_ask(struct client *client, const char *statement, bool is_json, struct cl
 	}
 	curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, statement);
 	curl_easy_setopt(client->curl, CURLOPT_POSTFIELDSIZE, (long)size);
-	curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, client->headers[is_json]);
+	curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, client->headers[form]);
 	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, &body);
 	code = curl_easy_perform(client->curl);
 	if (code != CURLE_OK) {
@@ -97,6 +99,12 @@ client_ask(struct client *client, const char *statement, bool is_json, struct cl
 	*answer = (struct client_answer){
 		.is_done = status == 200, .body = body.text, .size = body.size};
 	return 0;
+}
+
+void
+client_stream(struct client *client, FILE *out)
+{
+	client->stream = out;
 }
 
 void
@@ -201,12 +209,16 @@ find_socket(struct client *client, const char *path, struct err *err)
 static int
 setup(struct client *client)
 {
-	static const char *const accepts[] = {"Accept: text/plain", "Accept: application/json"};
+	static const char *const accepts[CLIENT_N_FORMS] = {
+		[CLIENT_TEXT] = "Accept: text/plain",
+		[CLIENT_JSON] = "Accept: application/json",
+		[CLIENT_TSV] = "Accept: text/tab-separated-values",
+	};
 
 	client->curl = curl_easy_init();
 	if (client->curl == NULL)
 		return -ENOMEM;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < CLIENT_N_FORMS; i++) {
 		struct curl_slist *first = curl_slist_append(NULL, accepts[i]);
 
 		client->headers[i] = curl_slist_append(first, "Content-Type: text/plain");
@@ -222,6 +234,20 @@ setup(struct client *client)
 	return 0;
 }
 
+/* Only what comes in pieces, hence without a length; and what is refused goes elsewhere. */
+static bool
+is_streamed(const struct client *client)
+{
+	long status = 0;
+	curl_off_t length = 0;
+
+	if (client->stream == NULL)
+		return false;
+	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(client->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+	return status == 200 && length < 0;
+}
+
 static size_t
 on_body(char *data, size_t size, size_t n, void *arg)
 {
@@ -229,6 +255,12 @@ on_body(char *data, size_t size, size_t n, void *arg)
 	char *text;
 
 	n *= size;
+	if (is_streamed(body->client)) {
+		size_t written = fwrite(data, 1, n, body->client->stream);
+
+		fflush(body->client->stream);
+		return written;
+	}
 	if (n > BODY_SIZE_MAX - body->size)
 		return 0;
 	text = realloc(body->text, body->size + n + 1);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct client;
 struct err;
@@ -11,6 +12,14 @@ struct err;
 #define CLIENT_TIMEOUT_MS  5000
 #define CLIENT_ENVIRONMENT "KARMALB_CONTROL"
 #define CLIENT_PATHS       "/run/karmalb/control.sock", "/run/karmalb-demo/control.sock"
+
+/* What an answer looks like. */
+enum client_form {
+	CLIENT_TEXT,
+	CLIENT_JSON,
+	CLIENT_TSV,
+	CLIENT_N_FORMS,
+};
 
 /* Owned by the caller: client_answer_free(). */
 struct client_answer {
@@ -31,7 +40,13 @@ client_close(struct client *client);
 /* Returns 0, also if the statement was refused; or -errno with a sentence if there is no answer,
  * -ETIMEDOUT after CLIENT_TIMEOUT_MS.  A later call connects again. */
 int
-client_ask(struct client *client, const char *statement, bool is_json, struct client_answer *answer,
-	struct err *err);
+client_ask(struct client *client, const char *statement, enum client_form form,
+	struct client_answer *answer, struct err *err);
+
+/* From now on what comes in pieces is written to 'out' as it comes, and is no part of the answer;
+ * NULL: no longer. */
+void
+client_stream(struct client *client, FILE *out);
+
 void
 client_answer_free(struct client_answer *answer);

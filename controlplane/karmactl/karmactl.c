@@ -12,6 +12,7 @@
 #include "err.h"
 #include "prompt.h"
 #include "run.h"
+#include "shell.h"
 #include "top.h"
 
 static enum run_status
@@ -53,6 +54,10 @@ run(struct arguments *arguments)
 		puts("karmactl " KARMALB_VERSION);
 		return RUN_DONE;
 	}
+	if (arguments->action == ARGUMENTS_COMPLETE) {
+		shell_complete(arguments->line, arguments->socket, stdout);
+		return RUN_DONE;
+	}
 	client = client_open(arguments->socket, &err);
 	if (client == NULL && is_help(arguments)) {
 		arguments_print_help(stdout);
@@ -64,11 +69,11 @@ run(struct arguments *arguments)
 		status = run_statements(client, arguments);
 	else if (arguments->action == ARGUMENTS_TOP)
 		status = top_run(client,
-			&(struct top){arguments->service, arguments->count, arguments->is_json});
+			&(struct top){arguments->service, arguments->count, arguments->form});
 	else if (isatty(STDIN_FILENO))
-		status = prompt_run(client, arguments->is_json);
+		status = prompt_run(client, arguments->form);
 	else
-		status = run_file(client, stdin, arguments->is_json);
+		status = run_file(client, stdin, arguments->form);
 	client_close(client);
 	return status;
 }
@@ -79,7 +84,7 @@ run_statements(struct client *client, const struct arguments *arguments)
 	enum run_status status = RUN_DONE;
 
 	for (unsigned i = 0; i < arguments->n_statements && status == RUN_DONE; i++)
-		status = run_text(client, arguments->statements[i], arguments->is_json);
+		status = run_text(client, arguments->statements[i], arguments->form);
 	return status;
 }
 
@@ -88,5 +93,6 @@ static bool
 is_help(const struct arguments *arguments)
 {
 	return arguments->action == ARGUMENTS_STATEMENTS && arguments->n_statements == 1 &&
-	       !arguments->is_json && strncasecmp(arguments->statements[0], "help", 4) == 0;
+	       arguments->form == CLIENT_TEXT &&
+	       strncasecmp(arguments->statements[0], "help", 4) == 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ setup(void);
 static void
 cleanup(void);
 static void
-read_lines(bool is_json);
+read_lines(enum client_form form);
 static bool
 is_end(const char *line);
 static char *
@@ -45,7 +46,7 @@ static unsigned char
 on_interrupt(EditLine *edit, int key);
 
 enum run_status
-prompt_run(struct client *client, bool is_json)
+prompt_run(struct client *client, enum client_form form)
 {
 	prompt.client = client;
 	if (setup() < 0) {
@@ -55,7 +56,7 @@ prompt_run(struct client *client, bool is_json)
 		return run_no_answer(&err);
 	}
 	puts("HELP lists the statements, Tab completes, Ctrl-D ends.");
-	read_lines(is_json);
+	read_lines(form);
 	cleanup();
 	return RUN_DONE;
 }
@@ -111,7 +112,7 @@ remember(const char *line)
 }
 
 static void
-read_lines(bool is_json)
+read_lines(enum client_form form)
 {
 	for (;;) {
 		int length = 0;
@@ -131,7 +132,7 @@ read_lines(bool is_json)
 			return;
 		if (line[strspn(line, " \t\r\n;")] != '\0')
 			remember(line);
-		run_text(prompt.client, line, is_json);
+		run_text(prompt.client, line, form);
 		fflush(stdout);
 	}
 }
@@ -163,7 +164,7 @@ ask_complete(void)
 	struct complete *complete = NULL;
 	struct err err;
 
-	if (client_ask(prompt.client, "HELP", true, &answer, &err) < 0)
+	if (client_ask(prompt.client, "HELP", CLIENT_JSON, &answer, &err) < 0)
 		return NULL;
 	if (answer.is_done && answer.body != NULL)
 		complete = complete_create(answer.body);

@@ -2,12 +2,8 @@
 /* karmactl's prompt: a line at a time with editing, history and completion. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "run.h"
-
-struct client;
 
 /* Until "quit", "exit" or Ctrl-D; a statement that fails does not end it.  Returns RUN_DONE. */
 enum run_status
-prompt_run(struct client *client, bool is_json);
+prompt_run(struct client *client, enum client_form form);

@@ -11,12 +11,12 @@
 #include "statement.h"
 
 static enum run_status
-run_one(struct client *client, const char *statement, bool is_json);
+run_one(struct client *client, const char *statement, enum client_form form);
 static bool
 is_empty(const char *statement);
 
 enum run_status
-run_text(struct client *client, const char *text, bool is_json)
+run_text(struct client *client, const char *text, enum client_form form)
 {
 	size_t size = strlen(text);
 	enum run_status status = RUN_DONE;
@@ -28,7 +28,7 @@ run_text(struct client *client, const char *text, bool is_json)
 		if (statement == NULL)
 			return RUN_NO_ANSWER;
 		if (!is_empty(statement))
-			status = run_one(client, statement, is_json);
+			status = run_one(client, statement, form);
 		free(statement);
 		text += length < size ? length + 1 : length;
 		size -= length < size ? length + 1 : length;
@@ -37,7 +37,7 @@ run_text(struct client *client, const char *text, bool is_json)
 }
 
 enum run_status
-run_file(struct client *client, FILE *in, bool is_json)
+run_file(struct client *client, FILE *in, enum client_form form)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -48,7 +48,7 @@ run_file(struct client *client, FILE *in, bool is_json)
 		/* A byte 0 would end the line early; the control plane refuses it by this one. */
 		for (ssize_t i = 0; i < length; i++)
 			line[i] = line[i] == '\0' ? '\1' : line[i];
-		status = run_text(client, line, is_json);
+		status = run_text(client, line, form);
 	}
 	free(line);
 	return status;
@@ -63,11 +63,15 @@ run_no_answer(const struct err *err)
 }
 
 static enum run_status
-run_one(struct client *client, const char *statement, bool is_json)
+run_one(struct client *client, const char *statement, enum client_form form)
 {
 	struct client_answer answer;
 	struct err err;
-	int rc = client_ask(client, statement, is_json, &answer, &err);
+	int rc;
+
+	client_stream(client, stdout);
+	rc = client_ask(client, statement, form, &answer, &err);
+	client_stream(client, NULL);
 
 	if (rc == -E2BIG) {
 		run_no_answer(&err);
@@ -79,7 +83,7 @@ run_one(struct client *client, const char *statement, bool is_json)
 
 	fflush(stdout);
 	fwrite(answer.body != NULL ? answer.body : "", 1, answer.size,
-		is_done || is_json ? stdout : stderr);
+		is_done || form == CLIENT_JSON ? stdout : stderr);
 	client_answer_free(&answer);
 	return is_done ? RUN_DONE : RUN_REFUSED;
 }

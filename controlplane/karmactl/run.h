@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct client;
+#include "client.h"
+
 struct err;
 
 /* karmactl's exit status. */
@@ -18,15 +19,15 @@ enum run_status {
 
 /*
  * Runs the statements in 'text', separated by ';' or line ends, up to the first that fails.
- * Answers go to standard output; what is wrong goes to standard error, or with 'is_json', as JSON,
+ * Answers go to standard output; what is wrong goes to standard error, or as JSON,
  * to standard output too.
  */
 enum run_status
-run_text(struct client *client, const char *text, bool is_json);
+run_text(struct client *client, const char *text, enum client_form form);
 
 /* The same from a file, line by line. */
 enum run_status
-run_file(struct client *client, FILE *in, bool is_json);
+run_file(struct client *client, FILE *in, enum client_form form);
 
 /* Says on standard error why there is no answer.  Returns RUN_NO_ANSWER. */
 enum run_status

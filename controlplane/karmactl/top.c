@@ -24,7 +24,7 @@ struct table {
 static char *
 make_statement(const struct top *top);
 static void
-refresh(struct client *client, const char *statement, bool is_json, struct table *table);
+refresh(struct client *client, const char *statement, enum client_form form, struct table *table);
 static void
 show(const struct table *table, bool is_first);
 
@@ -35,11 +35,11 @@ top_run(struct client *client, const struct top *top)
 	struct table table = {.text = NULL};
 	enum run_status status = RUN_DONE;
 
-	refresh(client, statement, top->is_json, &table);
+	refresh(client, statement, top->form, &table);
 	if (table.is_stale || !table.is_done) {
 		status = table.is_stale ? run_no_answer(&table.error) : RUN_REFUSED;
 		if (!table.is_stale)
-			fputs(table.text, top->is_json ? stdout : stderr);
+			fputs(table.text, top->form == CLIENT_JSON ? stdout : stderr);
 		goto free;
 	}
 	terminal_open();
@@ -54,7 +54,7 @@ top_run(struct client *client, const struct top *top)
 			show(&table, false);
 		if (event == TERMINAL_QUIT)
 			break;
-		refresh(client, statement, top->is_json, &table);
+		refresh(client, statement, top->form, &table);
 	}
 	bool was_screen = terminal_is_screen();
 
@@ -90,7 +90,7 @@ make_statement(const struct top *top)
 }
 
 static void
-refresh(struct client *client, const char *statement, bool is_json, struct table *table)
+refresh(struct client *client, const char *statement, enum client_form form, struct table *table)
 {
 	struct client_answer answer;
 
@@ -99,7 +99,7 @@ refresh(struct client *client, const char *statement, bool is_json, struct table
 		err_set(&table->error, "out of memory");
 		return;
 	}
-	if (client_ask(client, statement, is_json, &answer, &table->error) < 0)
+	if (client_ask(client, statement, form, &answer, &table->error) < 0)
 		return;
 	if (answer.body == NULL) {
 		err_set(&table->error, "the control plane gave an empty answer");

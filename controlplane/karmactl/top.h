@@ -2,16 +2,12 @@
 /* karmactl top: SHOW MIRRORS, again every second. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "run.h"
-
-struct client;
 
 struct top {
 	const char *service; /* NULL: all */
 	unsigned count;      /* tables to show; 0: until it is ended */
-	bool is_json;
+	enum client_form form;
 };
 
 /* On a terminal one table in place, elsewhere one after the other.  A control plane that is gone

@@ -116,6 +116,22 @@ balance_apply(struct balance *b, const struct config *wanted, const struct balan
 	return 0;
 }
 
+int
+balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeout_us,
+	const struct inquiry_author *author)
+{
+	(void)b;
+	(void)timeout_us;
+	return fake_ask(question, author);
+}
+
+const struct epochs *
+balance_epochs(const struct balance *b)
+{
+	(void)b;
+	return fake_epochs();
+}
+
 static void
 on_signal(evutil_socket_t fd, short what, void *arg)
 {
@@ -173,6 +189,8 @@ main(int argc, char **argv)
 	struct control_socket *control;
 	struct err err;
 
+	setenv("TZ", "UTC0", 1);
+	fake_questions_open(base);
 	signal(SIGPIPE, SIG_IGN);
 	event_add(term, NULL);
 	if (argc > 2 && strcmp(argv[2], "alone") == 0) {
@@ -187,6 +205,7 @@ main(int argc, char **argv)
 	} else {
 		fprintf(stderr, "%s\n", err.sentence);
 	}
+	fake_questions_close();
 	intent_stop(intent);
 	commands_free(commands);
 	intent_free(intent);

@@ -17,6 +17,7 @@ static struct status status;
 static struct status_service services[2];
 static struct status_mirror web_mirrors[4], search_mirrors[2];
 static struct karmalb_endpoint web_listens[1], search_listens[2];
+static uint16_t web_slots[4] = {0, 1, 2, 3}, search_slots[4] = {4, 5, 6, STATUS_SLOT_NONE};
 static struct karmalb_worker_totals workers[2];
 static struct karmalb_port_status ports[1];
 
@@ -78,6 +79,26 @@ mirror(const char *name, struct karmalb_endpoint address, double share, uint64_t
 	return m;
 }
 
+/* The current block, just begun, and two that are over; the older one had failures. */
+static void
+fill_blocks(struct status_mirror *m, uint64_t mean_us)
+{
+	static const unsigned n[] = {0, 40, 210};
+
+	m->n_blocks = 3;
+	m->last_ping_us = NOW_US - 800 * KARMALB_MILLISECOND;
+	for (unsigned i = 0; i < m->n_blocks; i++)
+		m->blocks[i] = (struct status_block){
+			.number = 200 - i,
+			.began_us = NOW_US - 2100 * KARMALB_MILLISECOND - 5 * i * KARMALB_SECOND,
+			.counts = counts(n[i], mean_us),
+			.connect_mean_us = 105,
+			.answer_mean_us = (double)mean_us,
+			.answer_p99_us = 2 * (double)mean_us,
+			.failed = n[i] / 100,
+		};
+}
+
 static void
 fill_web(struct status_service *s)
 {
@@ -87,6 +108,7 @@ fill_web(struct status_service *s)
 		.n_mirrors = 4,
 		.listens = web_listens,
 		.mirrors = web_mirrors,
+		.slots = web_slots,
 		.period = 200,
 		.period_offset_us = 2100 * KARMALB_MILLISECOND,
 		.reweighted_at_unix_us = NOW_UNIX_US - 2100 * KARMALB_MILLISECOND,
@@ -111,6 +133,8 @@ fill_web(struct status_service *s)
 	web_mirrors[3].pings_failed = 2;
 	web_mirrors[3].next_hop = KARMALB_NEXT_HOP_FAILED;
 	/* Nothing that is shown may steer a terminal. */
+	for (unsigned i = 0; i < 3; i++)
+		fill_blocks(&web_mirrors[i], 10000 + 1000 * i);
 	strcpy(web_mirrors[3].why, "dead: 4 connects refused in 9 ms \033[31m");
 }
 
@@ -124,6 +148,7 @@ fill_search(struct status_service *s)
 		.n_mirrors = 2,
 		.listens = search_listens,
 		.mirrors = search_mirrors,
+		.slots = search_slots,
 		.period = 16,
 		.period_offset_us = 40 * KARMALB_SECOND,
 	};
@@ -214,6 +239,7 @@ fake_status_take(void)
 
 		s->listens = copy(s->listens, s->n_listens, sizeof(*s->listens));
 		s->mirrors = copy(s->mirrors, s->n_mirrors, sizeof(*s->mirrors));
+		s->slots = copy(s->slots, s->n_mirrors * s->n_listens, sizeof(*s->slots));
 	}
 	to->workers = copy(from->workers, from->n_workers, sizeof(*from->workers));
 	to->ports = copy(from->ports, from->n_ports, sizeof(*from->ports));

@@ -2,6 +2,10 @@
 /* A status made by hand, every figure of it chosen, so that what is shown can be compared. */
 #pragma once
 
+struct epochs;
+struct event_base;
+struct inquiry_author;
+struct karmalb_question;
 struct status;
 
 /* Two services, six mirrors, two workers, one port; the same storage each time. */
@@ -11,3 +15,13 @@ fake_status(void);
 /* A copy of it for status_free(). */
 struct status *
 fake_status_take(void);
+
+/* A data plane that answers questions after 4 ms; -ENOTCONN while it is said to be away. */
+void
+fake_questions_open(struct event_base *base);
+void
+fake_questions_close(void);
+int
+fake_ask(const struct karmalb_question *question, const struct inquiry_author *author);
+const struct epochs *
+fake_epochs(void);

@@ -298,7 +298,7 @@ class Prompt(unittest.TestCase):
             terminal.wait_for("m4")
             terminal.wait_for("karmalb> ")
             terminal.type("SHOW \t")
-            terminal.wait_for("SERVICES  MIRRORS  AGENT  DROPS  STATUS")
+            terminal.wait_for("SERVICES  MIRRORS  AGENT  KARMA  FLOWS  DROPS  STATUS")
             terminal.wait_for("karmalb> SHOW ")
             terminal.type("\3")
             terminal.wait_for("karmalb> ")

@@ -8,6 +8,7 @@ writes them anew; read the difference before committing it."""
 import difflib
 import json
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -33,6 +34,38 @@ CASES = [
     ("agent_unknown", "connected", ["SHOW AGENT '10.99.1.15:80' STATUS"]),
     ("drops", "connected", ["SHOW DROPS"]),
     ("drops_json", "connected", ["--json", "SHOW DROPS"]),
+    ("karma", "connected", ["SHOW KARMA"]),
+    ("karma_json", "connected", ["--json", "SHOW KARMA FROM web"]),
+    ("karma_unknown", "connected", ["SHOW KARMA FROM wbe"]),
+    ("flows", "connected", ["SHOW FLOWS"]),
+    ("flows_from", "connected", ["SHOW FLOWS FROM web; SHOW FLOWS FROM web.m1 LIMIT 5; "
+                                 "SHOW FLOWS LIMIT 1; SHOW FLOWS FROM search"]),
+    ("flows_json", "connected", ["--json", "SHOW FLOWS"]),
+    ("flows_tsv", "connected", ["--tsv", "SHOW FLOWS"]),
+    ("flows_no_limit", "connected", ["SHOW FLOWS LIMIT many"]),
+    ("flows_unknown", "connected", ["SHOW FLOWS FROM web.m0"]),
+    ("flows_alone", "alone", ["SHOW FLOWS"]),
+    ("reset_flows", "connected", ["RESET FLOWS; RESET FLOWS FROM web; RESET FLOWS FROM web.m1"]),
+    ("reset_flows_json", "connected", ["--json", "RESET FLOWS"]),
+    ("explain", "connected", ["EXPLAIN '192.0.2.77:40000' TO '10.99.0.10:80/tcp'"]),
+    ("explain_old", "connected", ["EXPLAIN '192.0.2.78:40001' TO '10.99.0.10:80/tcp'"]),
+    ("explain_none", "connected", ["EXPLAIN '192.0.2.1:5' TO '10.99.0.10:80/tcp'"]),
+    ("explain_nobody", "connected", ["EXPLAIN '192.0.2.1:5' TO '10.99.0.10:81/tcp'"]),
+    ("explain_json", "connected", ["--json", "EXPLAIN '192.0.2.77:40000' TO '10.99.0.10:80/tcp'"]),
+    ("explain_wrong", "connected", ["EXPLAIN '192.0.2.77' TO '10.99.0.10:80/tcp'"]),
+    ("check", "connected", ["CHECK SERVICE web"]),
+    ("check_listens", "connected", ["CHECK SERVICE search"]),
+    ("check_json", "connected", ["--json", "CHECK SERVICE web"]),
+    ("check_tsv", "connected", ["--tsv", "CHECK SERVICE web"]),
+    ("check_unknown", "connected", ["CHECK SERVICE wbe"]),
+    ("check_alone", "alone", ["CHECK SERVICE web"]),
+    ("services_tsv", "connected", ["--tsv", "SHOW SERVICES"]),
+    ("mirrors_tsv", "connected", ["--tsv", "SHOW MIRRORS"]),
+    ("status_tsv", "connected", ["--tsv", "SHOW STATUS LIKE 'dataplane%'"]),
+    ("drops_tsv", "connected", ["--tsv", "SHOW DROPS"]),
+    ("help_tsv", "connected", ["--tsv", "HELP AGENT"]),
+    ("set_tsv", "connected", ["--tsv", "SET SERVICE web ha_strategy = 'random'; WHY web.m1"]),
+    ("wrong_tsv", "connected", ["--tsv", "SHOW"]),
     ("status", "connected", ["SHOW STATUS"]),
     ("status_json", "alone", ["--json", "SHOW STATUS LIKE 'dataplane%'"]),
     ("help", "connected", ["HELP"]),
@@ -80,6 +113,10 @@ def show(programs, mode, args):
         status, out, err = programs.run(*args, path=controlplane.path)
     if "--json" in args:
         json.loads(out)
+    # How long a real clock took.
+    out = re.sub(r"after \d+ ms; new", "after N ms; new", out)
+    if "RESET FLOWS" in args:
+        out = re.sub(r'"took_ms": [\d.]+', '"took_ms": N', out)
     return (f"$ karmactl {' '.join(a if a.startswith('-') else repr(a) for a in args)}\n"
             f"{out}{err}exit status {status}\n")
 

@@ -142,7 +142,7 @@ END_TEST
 START_TEST(the_beginning_of_a_statement_is_answered_with_what_may_follow)
 {
 	ck_assert_str_eq(refused("SHOW"),
-		"SHOW what? SERVICES, MIRRORS, AGENT, DROPS, STATUS, DIFF, "
+		"SHOW what? SERVICES, MIRRORS, AGENT, KARMA, FLOWS, DROPS, STATUS, DIFF, "
 		"EVENTS or SETTINGS");
 	ck_assert_str_eq(refused("show mirrors from"), "show mirrors from what? service");
 	ck_assert_str_eq(refused("SET SERVICE web x"), "SET SERVICE web x what? =");
@@ -153,7 +153,7 @@ END_TEST
 START_TEST(a_wrong_word_is_named_with_what_was_expected_and_meant)
 {
 	ck_assert_str_eq(refused("SHOW mirros"),
-		"found \"mirros\" after SHOW, expected SERVICES, MIRRORS, AGENT, DROPS, "
+		"found \"mirros\" after SHOW, expected SERVICES, MIRRORS, AGENT, KARMA, FLOWS, DROPS, "
 		"STATUS, DIFF, EVENTS or SETTINGS; did you mean MIRRORS?");
 	ck_assert_str_eq(refused("shwo services"),
 		"found \"shwo\", expected SHOW, SET, STRATEGY, CREATE, ALTER, DROP, "
@@ -226,7 +226,7 @@ START_TEST(what_may_stand_next_is_known_for_completion)
 	ck_assert_int_eq(strncmp(expected.items[0].text, "FROM|OF", 7), 0);
 	st.n_tokens = 0;
 	statement_expect(&st, syntaxes, N_ROWS, &expected);
-	ck_assert_uint_eq(expected.n_items, 12);
+	ck_assert_uint_eq(expected.n_items, 14);
 	ck_assert(!expected.is_complete);
 }
 END_TEST
