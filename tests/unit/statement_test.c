@@ -156,7 +156,7 @@ START_TEST(a_wrong_word_is_named_with_what_was_expected_and_meant)
 		"found \"mirros\" after SHOW, expected SERVICES, MIRRORS, AGENT, KARMA, FLOWS, DROPS, "
 		"STATUS, DIFF, EVENTS or SETTINGS; did you mean MIRRORS?");
 	ck_assert_str_eq(refused("shwo services"),
-		"found \"shwo\", expected SHOW, SET, STRATEGY, CREATE, ALTER, DROP, "
+		"found \"shwo\", expected SHOW, EXPLAIN, CHECK, SET, STRATEGY, CREATE, ALTER, DROP, "
 		"RESET, RELOAD, CONFIRM, SAVE, WHY or HELP; did you mean SHOW?");
 	ck_assert_str_eq(refused("SHOW SERVICES now"),
 		"found \"now\" after SHOW SERVICES, expected the end of the statement");
