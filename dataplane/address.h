@@ -39,6 +39,13 @@ addresses_remove_except(
 int
 address_is_free_for_source(const struct karmalb_address *source, struct err *err);
 
+/*
+ * Whether it is the first or the last address of an interface's IPv4 network, which stand for all
+ * hosts there: a mirror may not answer datagrams from it, and its answers would go to everybody.
+ */
+bool
+address_is_broadcast(const struct karmalb_address *address);
+
 /* The address that the kernel would use towards 'peer'; false: no route. */
 bool
 address_towards(const struct karmalb_address *peer, struct karmalb_address *address);

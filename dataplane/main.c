@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "address.h"
 #include "control.h"
+#include "endpoint_text.h"
 #include "instance.h"
 #include "log.h"
 #include "options.h"
@@ -27,6 +29,25 @@ signals_init(void)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGHUP, SIG_IGN); /* there is no file to read again */
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Sources are given as networks, whose last address may well be that of the wire's, too. */
+static void
+leave_out_broadcasts(struct options *o)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < o->n_sources; i++) {
+		char text[ADDRESS_TEXT_MAX];
+
+		if (address_is_broadcast(&o->sources[i]))
+			log_warning("source %s is left out: it is the first or last address of an "
+				    "interface's network",
+				address_text(&o->sources[i], text));
+		else
+			o->sources[n++] = o->sources[i];
+	}
+	o->n_sources = n;
 }
 
 static int
@@ -68,6 +89,11 @@ main(int argc, char **argv)
 	}
 	signals_init();
 	log_info("karmalb-dataplane " KARMALB_VERSION " starts");
+	leave_out_broadcasts(&options);
+	if (options.n_sources == 0) {
+		log_error("no source is left; expected addresses of hosts");
+		return EXIT_FAILURE;
+	}
 	if (serve(&options, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

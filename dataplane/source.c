@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -60,6 +61,48 @@ is_host_address(struct netlink *nl, const struct karmalb_address *address)
 
 	netlink_begin(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
 	return netlink_ask(nl, &request, take_host_address, &search) == 0 && search.is_found;
+}
+
+static bool
+take_network(const struct nlmsghdr *message, void *context)
+{
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(message);
+	struct host_search *search = context;
+	struct karmalb_address address;
+	const struct nlattr *a;
+
+	if (message->nlmsg_type != RTM_NEWADDR || ifa->ifa_family != AF_INET ||
+		ifa->ifa_prefixlen == 0 || ifa->ifa_prefixlen > 30)
+		return true;
+	uint32_t hosts = UINT32_MAX >> ifa->ifa_prefixlen;
+	uint32_t wanted = ntohl(karmalb_address_v4_be(search->address));
+
+	mnl_attr_for_each(a, message, sizeof(*ifa))
+	{
+		if (mnl_attr_get_type(a) != IFA_LOCAL || !netlink_get_address(a, &address))
+			continue;
+		uint32_t host = ntohl(karmalb_address_v4_be(&address));
+
+		if (wanted == (host & ~hosts) || wanted == (host | hosts))
+			search->is_found = true;
+	}
+	return true;
+}
+
+bool
+address_is_broadcast(const struct karmalb_address *address)
+{
+	struct host_search search = {.address = address};
+	struct netlink_request request;
+	struct netlink nl = {0};
+
+	if (!karmalb_address_is_v4(address) || netlink_open(&nl) != 0)
+		return false;
+	netlink_begin(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
+	int error = netlink_ask(&nl, &request, take_network, &search);
+
+	netlink_close(&nl);
+	return error == 0 && search.is_found;
 }
 
 int

@@ -170,6 +170,27 @@ START_TEST(a_routes_own_source_is_what_the_kernel_uses)
 }
 END_TEST
 
+START_TEST(first_and_last_address_of_a_network_mean_everybody)
+{
+	const char *const broadcasts[] = {"10.88.1.0", "10.88.1.255"};
+	const char *const others[] = {"10.88.1.1", "10.88.1.254", "10.88.2.255", "10.89.0.7",
+		"10.89.0.6", "0.0.0.0", "255.255.255.255", "::"};
+
+	here("ip addr add 10.88.1.5/24 dev eth1; ip addr add 10.89.0.7/31 dev eth1;"
+	     "ip addr add 10.88.2.255/32 dev eth1");
+	for (unsigned i = 0; i < sizeof(broadcasts) / sizeof(broadcasts[0]); i++) {
+		struct karmalb_address a = address(broadcasts[i]);
+
+		ck_assert_msg(address_is_broadcast(&a), "%s", broadcasts[i]);
+	}
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct karmalb_address a = address(others[i]);
+
+		ck_assert_msg(!address_is_broadcast(&a), "%s", others[i]);
+	}
+}
+END_TEST
+
 START_TEST(a_source_must_have_no_listener)
 {
 	struct sockaddr_in bound = {.sin_family = AF_INET,
@@ -204,6 +225,7 @@ main(int argc, char **argv)
 	tcase_add_checked_fixture(tc, netns_enter, NULL);
 	tcase_add_test(tc, a_source_must_not_be_the_hosts_own_address);
 	tcase_add_test(tc, a_routes_own_source_is_what_the_kernel_uses);
+	tcase_add_test(tc, first_and_last_address_of_a_network_mean_everybody);
 	tcase_add_test(tc, a_source_must_have_no_listener);
 	suite_add_tcase(suite, tc);
 	return kernel_main(argc, argv, suite);
