@@ -26,7 +26,8 @@ static bool
 leave_dead(struct health *h, const struct health_evidence *e, const struct health_rule *rule,
 	uint64_t now_us);
 static bool
-leave_trial(struct health *h, const struct health_evidence *e);
+leave_trial(struct health *h, const struct health_evidence *e, const struct health_rule *rule,
+	uint64_t now_us);
 
 const char *
 mirror_state_name(enum mirror_state state)
@@ -77,7 +78,7 @@ health_update(struct health *h, const struct health_evidence *e, const struct he
 		is_changed = leave_dead(h, e, rule, now_us);
 		break;
 	case MIRROR_TRIAL:
-		is_changed = leave_trial(h, e);
+		is_changed = leave_trial(h, e, rule, now_us);
 		break;
 	case N_MIRROR_STATES:
 		break;
@@ -148,7 +149,8 @@ tell_pings(const struct health_evidence *e, char *text, size_t size)
 static bool
 leave_up(struct health *h, const struct health_evidence *e, const struct health_rule *rule)
 {
-	bool is_row = e->errors_in_row >= rule->dead_after && !e->is_row_answered;
+	bool is_row = e->errors_in_row >= rule->dead_after && !e->is_row_answered &&
+		      (rule->trial_us == 0 || e->last_error_us > h->since_us);
 
 	if (!is_row && valid_ping_failures(e) < rule->dead_after)
 		return false;
@@ -206,17 +208,29 @@ leave_dead(struct health *h, const struct health_evidence *e, const struct healt
 	return true;
 }
 
+static void
+pass_trial(struct health *h, const char *why)
+{
+	snprintf(h->evidence, sizeof(h->evidence), "%s", why);
+	h->state = MIRROR_UP;
+	h->n_failed_trials = 0;
+}
+
 static bool
-leave_trial(struct health *h, const struct health_evidence *e)
+leave_trial(struct health *h, const struct health_evidence *e, const struct health_rule *rule,
+	uint64_t now_us)
 {
 	char why[KARMALB_SENTENCE_MAX / 2];
 
 	bool is_clear = e->errors_in_row == 0 || e->is_row_answered;
 
 	if (e->last_success_us > h->since_us && is_clear && valid_ping_failures(e) == 0) {
-		snprintf(h->evidence, sizeof(h->evidence), "answered a query");
-		h->state = MIRROR_UP;
-		h->n_failed_trials = 0;
+		pass_trial(h, "answered a query");
+		return true;
+	}
+	if (rule->trial_us > 0 && now_us >= h->since_us + rule->trial_us &&
+		last_failure_us(e) <= h->since_us) {
+		pass_trial(h, "no failure in its trial");
 		return true;
 	}
 	if (e->last_error_us > h->since_us && !is_clear)
@@ -237,6 +251,8 @@ health_wake_us(
 {
 	uint64_t sign_us, wait_us;
 
+	if (h->state == MIRROR_TRIAL && rule->trial_us > 0 && last_failure_us(e) <= h->since_us)
+		return h->since_us + rule->trial_us;
 	if (h->state != MIRROR_DEAD)
 		return UINT64_MAX;
 	wait_us = wait_end_us(h, rule);

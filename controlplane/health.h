@@ -22,6 +22,9 @@
  * health); or, with pings off, one period without a new failure.  Each trial that fails doubles the
  * wait before the next one, up to HEALTH_WAIT_MAX_US, so that a mirror that accepts connections but
  * never answers does not cost a client every few seconds; an answered query ends the waiting.
+ *
+ * Mirrors that never answer (udp_answers = false) pass their trial when it has lasted trial_us
+ * without a failure; a row of failures from before does not count any more then.
  */
 #pragma once
 
@@ -65,6 +68,8 @@ struct health_rule {
 	uint32_t dead_after; /* >= 1 */
 	bool is_pinged;
 	uint64_t wait_us; /* before a second trial: the ping interval; with pings off, the period */
+	uint64_t trial_us; /* a trial without a failure for so long is passed; 0: only by an answer
+			    */
 };
 
 struct health {

@@ -3,6 +3,7 @@
  */
 #include "model.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,28 @@ model_set_settings(
 	service->settings = *wanted;
 	if (period_us != service->period_us)
 		begin_period(service, period_us, now_us);
+}
+
+bool
+model_is_pinged(const struct model_service *service)
+{
+	const struct service_settings *st = &service->settings;
+
+	if (st->ping == PING_NONE || st->ha_ping_interval_ms == 0)
+		return false;
+	for (unsigned i = 0; i < service->n_listens; i++)
+		if (service->listens[i].protocol == IPPROTO_TCP)
+			return true;
+	return st->ping_port != 0;
+}
+
+bool
+model_is_one_way(const struct model_service *service)
+{
+	for (unsigned i = 0; i < service->n_listens; i++)
+		if (service->listens[i].protocol != IPPROTO_UDP)
+			return false;
+	return !service->settings.udp_answers;
 }
 
 uint64_t

@@ -159,6 +159,14 @@ void
 model_set_settings(
 	struct model_service *service, const struct service_settings *wanted, uint64_t now_us);
 
+/* Whether its mirrors are pinged: not where all is UDP and no ping_port is named. */
+bool
+model_is_pinged(const struct model_service *service);
+
+/* Whether all is UDP that mirrors never answer: then no answer will ever prove anything. */
+bool
+model_is_one_way(const struct model_service *service);
+
 /* Connections opened, all slots together, as last heard of. */
 uint64_t
 model_opened(const struct model_service *service, const struct model_mirror *mirror);

@@ -117,7 +117,7 @@ static void
 set(const struct model_service *s, const struct model_mirror *m)
 {
 	const struct karmalb_endpoint *address = pinged_address(s, m);
-	bool is_pinged = address != NULL && s->settings.ping != PING_NONE &&
+	bool is_pinged = address != NULL && model_is_pinged(s) &&
 			 m->conf.state != SETTINGS_MIRROR_MAINTENANCE;
 	uint64_t interval_us =
 		is_pinged ? s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND : 0;

@@ -28,22 +28,24 @@ shares_adopt(struct model *model, uint64_t now_us)
 }
 
 static struct health_rule
-health_rule_of(const struct service_settings *st)
+health_rule_of(const struct model_service *s)
 {
-	bool is_pinged = st->ping != PING_NONE && st->ha_ping_interval_ms > 0;
+	const struct service_settings *st = &s->settings;
+	bool is_pinged = model_is_pinged(s);
 
 	return (struct health_rule){
 		.dead_after = (uint32_t)st->dead_after,
 		.is_pinged = is_pinged,
 		.wait_us = is_pinged ? st->ha_ping_interval_ms * KARMALB_MILLISECOND
 				     : st->ha_period_karma_s * KARMALB_SECOND,
+		.trial_us = model_is_one_way(s) ? st->ha_period_karma_s * KARMALB_SECOND : 0,
 	};
 }
 
 void
 shares_judge(struct model_service *service, uint64_t now_us)
 {
-	struct health_rule rule = health_rule_of(&service->settings);
+	struct health_rule rule = health_rule_of(service);
 
 	for (unsigned i = 0; i < service->n_mirrors; i++) {
 		struct model_mirror *m = &service->mirrors[i];

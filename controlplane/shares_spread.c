@@ -107,7 +107,6 @@ count(const struct model_service *s, const struct model_mirror *m, uint64_t now_
 static struct strategy_mirror
 view_mirror(const struct model_service *s, const struct model_mirror *m, uint64_t now_us)
 {
-	bool is_pinged = s->settings.ping != PING_NONE && s->settings.ha_ping_interval_ms > 0;
 	struct health_evidence e;
 
 	observe_evidence(s, m, &e);
@@ -118,7 +117,7 @@ view_mirror(const struct model_service *s, const struct model_mirror *m, uint64_
 		.failures = health_failures(&e),
 		.state = m->health.state,
 		.is_joining = m->is_joining,
-		.is_answering = is_pinged && m->ping.answered_us > m->ping.failed_us,
+		.is_answering = model_is_pinged(s) && m->ping.answered_us > m->ping.failed_us,
 		.was_avoided = m->was_avoided,
 		.counts = count(s, m, now_us),
 	};

@@ -283,7 +283,7 @@ copy_ping(struct status_mirror *to, const struct model_service *s, const struct 
 {
 	const struct model_ping *p = &m->ping;
 
-	to->is_pinged = s->settings.ping != PING_NONE && s->settings.ha_ping_interval_ms > 0;
+	to->is_pinged = model_is_pinged(s);
 	to->pings_failed = p->n_failed;
 	to->last_ping_us = p->answered_us > p->failed_us ? p->answered_us : p->failed_us;
 	to->ping_us = p->took_us;

@@ -331,6 +331,35 @@ START_TEST(with_pings_off_a_quiet_period_leads_to_a_trial)
 }
 END_TEST
 
+START_TEST(a_mirror_that_never_answers_passes_its_trial_without_a_failure)
+{
+	rule.is_pinged = false;
+	rule.wait_us = rule.trial_us = 60 * S;
+	die_of_queries();
+	now_us += 60 * S;
+	ck_assert(update());
+	ck_assert_int_eq(health.state, MIRROR_TRIAL);
+	uint64_t wake_us = health_wake_us(&health, &seen, &rule);
+
+	ck_assert_uint_eq(wake_us, health.since_us + 60 * S);
+	now_us = wake_us - 1;
+	ck_assert(!update());
+	now_us = wake_us;
+	ck_assert(update());
+	ck_assert_int_eq(health.state, MIRROR_UP);
+	ck_assert_str_eq(health.evidence, "no failure in its trial");
+	now_us += S;
+	ck_assert(!update()); /* the row from before is over, though no answer ended it */
+	query_fails(KARMALB_OUTCOME_CONNECT_FAILURES);
+	ck_assert_int_eq(health.state, MIRROR_DEAD);
+	now_us += 60 * S;
+	ck_assert(update());
+	now_us += S;
+	query_fails(KARMALB_OUTCOME_CONNECT_FAILURES);
+	ck_assert_int_eq(health.state, MIRROR_DEAD); /* a trial still fails by one */
+}
+END_TEST
+
 START_TEST(old_connections_that_answer_lead_to_a_trial)
 {
 	die_of_queries();
@@ -407,6 +436,7 @@ main(void)
 	tcase_add_test(tc, every_failed_trial_doubles_the_wait_up_to_a_minute);
 	tcase_add_test(tc, time_alone_may_begin_a_trial_that_was_put_off);
 	tcase_add_test(tc, with_pings_off_a_quiet_period_leads_to_a_trial);
+	tcase_add_test(tc, a_mirror_that_never_answers_passes_its_trial_without_a_failure);
 	tcase_add_test(tc, old_connections_that_answer_lead_to_a_trial);
 	tcase_add_test(tc, an_answer_on_one_listen_does_not_excuse_the_other);
 	tcase_add_test(tc, an_answered_query_voids_failed_pings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the control loop decides, and when. */
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,6 +306,33 @@ START_TEST(four_failed_pings_take_an_idle_mirror_out)
 }
 END_TEST
 
+/* Nobody pings it, so no ping can tell that it is back. */
+START_TEST(a_dead_mirror_of_udp_comes_back_by_time)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		bool is_one_way = i == 1;
+
+		loop_tear_down();
+		loop_set_up();
+		loop.listens[0].protocol = IPPROTO_UDP;
+		loop.service_conf.settings.udp_answers = !is_one_way;
+		loop_begin(1);
+		ck_assert(!model_is_pinged(loop.web));
+		loop_connect_to(1, 9, loop_equal);
+		shares_adopt(loop.model, loop.now_us);
+		for (unsigned k = 0; k < 4; k++)
+			loop_query_fails(2, 0, KARMALB_OUTCOME_CONNECT_FAILURES);
+		loop_tick_at(loop.now_us);
+		ck_assert_int_eq(loop.web->mirrors[2].health.state, MIRROR_DEAD);
+		loop_tick_at(loop.now_us + LOOP_PERIOD_US + S);
+		ck_assert_int_eq(loop.web->mirrors[2].health.state, MIRROR_TRIAL);
+		loop_tick_at(loop.now_us + LOOP_PERIOD_US + S);
+		ck_assert_int_eq(
+			loop.web->mirrors[2].health.state, is_one_way ? MIRROR_UP : MIRROR_TRIAL);
+	}
+}
+END_TEST
+
 START_TEST(a_dead_mirror_has_no_say_in_the_pool)
 {
 	loop_begin(1);
@@ -346,6 +374,7 @@ main(void)
 	tcase_add_test(tc, either_listen_can_kill_a_mirror);
 	tcase_add_test(tc, karma_sums_over_listens);
 	tcase_add_test(tc, four_failed_pings_take_an_idle_mirror_out);
+	tcase_add_test(tc, a_dead_mirror_of_udp_comes_back_by_time);
 	tcase_add_test(tc, a_dead_mirror_has_no_say_in_the_pool);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
