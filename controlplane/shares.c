@@ -103,7 +103,7 @@ earlier(uint64_t a_us, uint64_t b_us)
 uint64_t
 shares_wake_us(const struct model_service *service, const struct model_dataplane *dataplane)
 {
-	struct health_rule rule = health_rule_of(&service->settings);
+	struct health_rule rule = health_rule_of(service);
 	uint64_t wake_us = shares_reweight_due_us(service, dataplane);
 
 	for (unsigned i = 0; i < service->n_mirrors; i++) {

@@ -22,6 +22,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib/balancer.sh
 . "$TOP/scripts/lib/balancer.sh"
 
+SMOKE=$TOP/tests/smoke
 STORY=$(basename "$0" _test.sh)
 # Two clones on one host do not meet.
 world_choose "kb-smoke-$STORY-$(printf '%s' "$TOP" | cksum | cut -d ' ' -f 1)"
@@ -86,6 +87,71 @@ make_world() {
 		mirror_configure "m$i" 0 timer
 		mirror_start "m$i" || fail "m$i did not start"
 	done
+}
+
+# configure SERVICES [SOURCES [DATAPLANE_LINES]]: karmalb.conf of its own, from the text of its
+# services and a quoted list of sources.
+configure() {
+	cat >"$WORLD_DIR/karmalb.conf" <<-END
+		config_version = 1;
+		dataplane = {
+		  ports = ( { name = "front"; device = "af_xdp:eth0"; } );
+		  sources = [ ${2:-\"$WORLD_SOURCES\"} ];
+		  huge_pages = "0"; max_flows = 65536; ${3:-}
+		};
+		services = ( $1 );
+	END
+}
+
+# scripted_start NAME KIND PORT...: a mirror of _mirror.py beside what else runs in NAME, as the
+# process NAME-KIND; requests are lines of NAME/KIND.
+scripted_start() {
+	local name=$1 kind=$2 port
+	shift 2
+	mkdir -p "$WORLD_DIR/$name"
+	spawn "$name-$kind" "$name" /usr/bin/python3 "$SMOKE/_mirror.py" "$kind" "$name" \
+		"$WORLD_DIR/$name/$kind" "$@"
+	for port in "$@"; do
+		wait_for 20 "$name to serve $kind on port $port" is_port_open "$name" "$port" ||
+			fail "no $kind in $name"
+	done
+}
+
+is_port_open() {
+	in_ns "$1" ss -Hltun "sport = :$2" | grep -q .
+}
+
+# scripted_requests NAME KIND [PATTERN]: how many it got.
+scripted_requests() {
+	grep -c -e "${3:-}" "$WORLD_DIR/$1/$2" || true
+}
+
+# asked ARGUMENT...: _ask.py from the client; keeps what it printed in $WORLD_DIR/asked.
+asked() {
+	in_ns client /usr/bin/python3 "$SMOKE/_ask.py" "$@" >"$WORLD_DIR/asked" || fail "_ask.py $*"
+	step "_ask.py $*: $(cat "$WORLD_DIR/asked")"
+}
+
+# answers WORD: how often that was the answer.
+answers() {
+	json_value "r.get('$1', 0)" <"$WORLD_DIR/asked"
+}
+
+# outcomes SERVICE MIRROR: those that are not 0, "name=number ..." in the order of their names.
+outcomes() {
+	ask_json 'SHOW MIRRORS' "' '.join(f'{k}={v}' for m in r for k, v in sorted(m['outcomes'].items())
+		if (m['service'], m['mirror']) == ('$1', '$2') and v)"
+}
+
+outcomes_are() {
+	[ "$(outcomes "$1" "$2")" = "$3" ]
+}
+
+# expect_outcomes SERVICE MIRROR EXPECTED: once what was seen has come up.
+expect_outcomes() {
+	wait_for 20 "the outcomes of $1/$2" outcomes_are "$1" "$2" "$3" ||
+		fail "outcomes of $1/$2: $(outcomes "$1" "$2"), expected $3"
+	step "outcomes of $1/$2: $3"
 }
 
 # expect_equal WHAT GOT EXPECTED
