@@ -320,6 +320,7 @@ START_TEST(a_dead_mirror_of_udp_comes_back_by_time)
 		ck_assert(!model_is_pinged(loop.web));
 		loop_connect_to(1, 9, loop_equal);
 		shares_adopt(loop.model, loop.now_us);
+		loop.now_us += S;
 		for (unsigned k = 0; k < 4; k++)
 			loop_query_fails(2, 0, KARMALB_OUTCOME_CONNECT_FAILURES);
 		loop_tick_at(loop.now_us);
