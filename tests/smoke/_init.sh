@@ -41,7 +41,7 @@ story_end() {
 		log_tail "$WORLD_DIR/log/dataplane" 15
 		rm -rf "$STORY_LOGS"
 		mkdir -p "$STORY_LOGS"
-		cp -r "$WORLD_DIR/log" "$WORLD_DIR"/karmalb.conf "$WORLD_DIR"/load.json "$STORY_LOGS" 2>/dev/null
+		cp -r "$WORLD_DIR/log" "$WORLD_DIR"/karmalb.conf "$WORLD_DIR"/load.json "$STORY_LOGS" 2>/dev/null || true
 		printf 'all logs: %s\n' "$STORY_LOGS" >&2
 	fi
 	story_clear
