@@ -26,6 +26,7 @@
 #include "pending.h"
 #include "ping.h"
 #include "pingers.h"
+#include "reaction.h"
 #include "shares.h"
 #include "status.h"
 #include "transaction.h"
@@ -62,17 +63,21 @@ announce(struct balance *b)
 	struct model_dataplane *d = &b->model->dataplane;
 	struct transaction *t;
 
-	if (!d->is_synced)
+	if (!d->is_synced) {
+		reaction_sent(b->model, 0);
 		return 0;
+	}
 	t = transaction_build(b->model, d->epoch_sent + 1);
 	if (t == NULL)
 		return -ENOMEM;
 	if (b->sent != NULL && transaction_equal(b->sent, t)) {
 		free(t);
+		reaction_sent(b->model, 0);
 		return 0;
 	}
 	dplink_send(b->link, t);
 	epochs_add(&b->epochs, t);
+	reaction_sent(b->model, t->epoch);
 	b->sent = t;
 	d->epoch_sent = t->epoch;
 	return 0;
@@ -198,6 +203,7 @@ on_applied(struct balance *b, const void *message)
 	if (m->error == -ECANCELED)
 		return;
 	observe_applied(b->model, m);
+	reaction_applied(b->model, m);
 	pending_applied(&b->pending, m);
 	if (m->error == 0) {
 		epochs_note(&b->epochs, m->epoch, m->applied_us);

@@ -62,6 +62,12 @@ struct model_step {
 	double share_before, share_after;
 };
 
+/* Of a death that is not in force in the workers yet, see reaction.h. */
+struct model_reaction {
+	uint64_t failed_us; /* 0: none */
+	uint32_t epoch;     /* that tells of it; 0: not sent yet */
+};
+
 struct model_mirror {
 	struct config_mirror conf;
 	double configured; /* share: weight / sum of weights */
@@ -79,6 +85,7 @@ struct model_mirror {
 	struct model_slot *slots; /* one per listen of the service */
 	struct model_ping ping;
 	struct health health;
+	struct model_reaction reaction;
 	struct model_rate rate;
 	struct karma karma;
 	/* whoever drives it */

@@ -2,6 +2,7 @@
 /* One pinger per mirror: a timer that ping_schedule.h sets, and a socket while a ping is out. */
 #include "ping.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,25 +15,31 @@
 
 #include <karmalb/clock.h>
 
+#include "ping_dialogue.h"
 #include "ping_schedule.h"
+#include "units.h"
 
 struct ping {
 	struct event_base *base;
 	void (*done)(void *arg, const struct ping_result *result);
 	void *arg;
-	struct karmalb_endpoint to;
+	struct ping_target target;
 	struct ping_schedule schedule;
+	struct ping_dialogue dialogue; /* once the connection stands */
 	bool is_dead;
 	uint64_t began_us;
 	uint64_t armed_us; /* when the timer fires; UINT64_MAX: not set */
 	struct event *timer;
+	uint64_t until_us;    /* the present step of a ping may take so long */
 	struct event *socket; /* NULL: no ping is out */
 };
 
 static void
 on_timer(evutil_socket_t fd, short what, void *arg);
 static void
-on_socket(evutil_socket_t fd, short what, void *arg);
+on_connected(evutil_socket_t fd, short what, void *arg);
+static void
+on_answer(evutil_socket_t fd, short what, void *arg);
 
 static struct timeval
 timeval_from_us(uint64_t us)
@@ -96,16 +103,23 @@ arm(struct ping *ping)
 	event_add(ping->timer, &wait);
 }
 
-void
-ping_set(struct ping *ping, const struct karmalb_endpoint *to, uint64_t interval_us)
+static bool
+is_same(const struct ping_target *a, const struct ping_target *b)
 {
-	if (karmalb_endpoint_equal(&ping->to, to) && ping->schedule.interval_us == interval_us)
+	return karmalb_endpoint_equal(&a->to, &b->to) && a->interval_us == b->interval_us &&
+	       a->kind == b->kind && strcmp(a->path, b->path) == 0;
+}
+
+void
+ping_set(struct ping *ping, const struct ping_target *target)
+{
+	if (is_same(&ping->target, target))
 		return;
 	drop_socket(ping);
 	event_del(ping->timer);
 	ping->armed_us = UINT64_MAX;
-	ping->to = *to;
-	ping_schedule_init(&ping->schedule, interval_us, karmalb_now_us());
+	ping->target = *target;
+	ping_schedule_init(&ping->schedule, target->interval_us, karmalb_now_us());
 	arm(ping);
 }
 
@@ -137,6 +151,10 @@ finish_errno(struct ping *ping, int error)
 	switch (error) {
 	case ECONNREFUSED:
 		finish(ping, "connection refused");
+		return;
+	case ECONNRESET:
+	case EPIPE:
+		finish(ping, "connection reset");
 		return;
 	case EHOSTUNREACH:
 	case ENETUNREACH:
@@ -172,11 +190,36 @@ connect_to(const struct karmalb_endpoint *to)
 	return -error;
 }
 
+/* Waits for the socket until the present step's time is up. */
+static void
+await(struct ping *ping)
+{
+	uint64_t now_us = karmalb_now_us();
+	struct timeval limit =
+		timeval_from_us(ping->until_us > now_us ? ping->until_us - now_us : 0);
+
+	if (event_add(ping->socket, &limit) < 0)
+		finish_errno(ping, ENOMEM);
+}
+
+/* A new step on that socket; it may take an interval. */
+static void
+begin_step(struct ping *ping, evutil_socket_t fd, short what, event_callback_fn done)
+{
+	ping->until_us = karmalb_now_us() + ping->schedule.interval_us;
+	ping->socket = event_new(ping->base, fd, what, done, ping);
+	if (ping->socket != NULL) {
+		await(ping);
+		return;
+	}
+	close(fd);
+	finish_errno(ping, ENOMEM);
+}
+
 static void
 on_timer(evutil_socket_t unused, short what, void *arg)
 {
 	struct ping *ping = arg;
-	struct timeval limit = timeval_from_us(ping->schedule.interval_us);
 	int fd;
 
 	(void)unused;
@@ -188,47 +231,104 @@ on_timer(evutil_socket_t unused, short what, void *arg)
 	}
 	ping_schedule_begin(&ping->schedule);
 	ping->began_us = karmalb_now_us();
-	fd = connect_to(&ping->to);
-	if (fd < 0) {
+	fd = connect_to(&ping->target.to);
+	if (fd < 0)
 		finish_errno(ping, -fd);
-		return;
-	}
-	ping->socket = event_new(ping->base, fd, EV_WRITE, on_socket, ping);
-	if (ping->socket != NULL && event_add(ping->socket, &limit) == 0)
-		return;
-	if (ping->socket == NULL)
-		close(fd);
-	finish_errno(ping, ENOMEM);
-}
-
-static const char *
-wait_text(uint64_t us, char *text, size_t size)
-{
-	if (us < KARMALB_SECOND)
-		snprintf(text, size, "%u ms", (unsigned)(us / KARMALB_MILLISECOND));
 	else
-		snprintf(text, size, "%.1f s", (double)us / KARMALB_SECOND);
-	return text;
+		begin_step(ping, fd, EV_WRITE, on_connected);
 }
 
 static void
-on_socket(evutil_socket_t fd, short what, void *arg)
+finish_late(struct ping *ping, const char *how)
+{
+	uint64_t us = ping->schedule.interval_us;
+	char text[PING_FAILURE_MAX];
+
+	if (us < KARMALB_SECOND)
+		snprintf(text, sizeof(text), "%sno answer in %u ms", how,
+			(unsigned)(us / KARMALB_MILLISECOND));
+	else
+		snprintf(text, sizeof(text), "%sno answer in %.1f s", how,
+			(double)us / KARMALB_SECOND);
+	finish(ping, text);
+}
+
+/* Says what is to be said.  A few bytes into an empty socket buffer fit, or the mirror is gone. */
+static int
+speak(struct ping_dialogue *d, int fd)
+{
+	size_t size = d->n_say;
+	ssize_t n = size > 0 ? send(fd, d->say, size, MSG_NOSIGNAL) : 0;
+
+	d->n_say = 0;
+	if (n == (ssize_t)size)
+		return 0;
+	return n < 0 ? -errno : -EPIPE;
+}
+
+/* After each step of the dialogue. */
+static void
+go_on(struct ping *ping, enum ping_verdict verdict)
+{
+	struct ping_dialogue *d = &ping->dialogue;
+	int error = speak(d, event_get_fd(ping->socket));
+
+	if (verdict == PING_ALIVE)
+		finish(ping, NULL);
+	else if (verdict == PING_FAILED)
+		finish(ping, d->failure);
+	else if (error < 0)
+		finish_errno(ping, -error);
+	else
+		await(ping);
+}
+
+static void
+on_connected(evutil_socket_t fd, short what, void *arg)
 {
 	struct ping *ping = arg;
-	char text[64], wait[32];
+	const struct karmalb_endpoint *to = &ping->target.to;
+	socklen_t size = sizeof(int);
+	char host[UNITS_TEXT_MAX];
+	enum ping_verdict verdict;
 	int error = 0;
-	socklen_t size = sizeof(error);
 
 	if (what & EV_TIMEOUT) {
-		snprintf(text, sizeof(text), "no answer in %s",
-			wait_text(ping->schedule.interval_us, wait, sizeof(wait)));
-		finish(ping, text);
+		finish_late(ping, "");
 		return;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
 		error = errno;
-	if (error == 0)
-		finish(ping, NULL);
-	else
+	if (error != 0) {
 		finish_errno(ping, error);
+		return;
+	}
+	units_format_host(&to->address, ntohs(to->port_be), host, sizeof(host));
+	verdict = ping_dialogue_begin(&ping->dialogue, ping->target.kind, ping->target.path, host);
+	if (verdict == PING_OPEN) {
+		event_free(ping->socket);
+		begin_step(ping, fd, EV_READ, on_answer);
+	}
+	if (ping->socket != NULL)
+		go_on(ping, verdict);
+}
+
+static void
+on_answer(evutil_socket_t fd, short what, void *arg)
+{
+	struct ping *ping = arg;
+	struct ping_dialogue *d = &ping->dialogue;
+	ssize_t n;
+
+	if (what & EV_TIMEOUT) {
+		finish_late(ping, "connected, but ");
+		return;
+	}
+	n = recv(fd, d->heard + d->n_heard, sizeof(d->heard) - d->n_heard, 0);
+	if (n >= 0)
+		go_on(ping, ping_dialogue_hear(d, (size_t)n));
+	else if (errno == EAGAIN || errno == EINTR)
+		await(ping);
+	else
+		finish_errno(ping, errno);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pings to one mirror over TCP: a connection is made and closed again; SYN-ACK within the interval
- * is success.  Non-blocking, on the loop's thread.  The kernel chooses the source address; that it
- * never chooses a VIP or one of the data plane's sources rests on those being without a route of
+ * Pings to one mirror over TCP: a connection is made, something is asked if the kind of ping has a
+ * question (ping_dialogue.h), and it is closed again.  The connection and the answer may take an
+ * interval each.  Non-blocking, on the loop's thread.  The kernel chooses the source address; that
+ * it never chooses a VIP or one of the data plane's sources rests on those being without a route of
  * their own (noprefixroute, /32).  Binding to the interface's primary address explicitly would
  * take that on trust no longer.
  */
@@ -12,6 +13,8 @@
 #include <stdint.h>
 
 #include <karmalb/endpoint.h>
+
+#include "settings.h"
 
 struct event_base;
 struct ping;
@@ -34,9 +37,16 @@ ping_create(struct event_base *base, void (*done)(void *arg, const struct ping_r
 void
 ping_free(struct ping *ping);
 
-/* Whom to ping, and how long the mirror must have been idle; 0: not at all. */
+struct ping_target {
+	struct karmalb_endpoint to;
+	uint64_t interval_us;        /* how long the mirror must have been idle; 0: no pings */
+	enum ping_kind kind;         /* not PING_NONE unless interval_us is 0 */
+	char path[KARMALB_NAME_MAX]; /* that PING_HTTP asks for */
+};
+
+/* Whom to ping and how. */
 void
-ping_set(struct ping *ping, const struct karmalb_endpoint *to, uint64_t interval_us);
+ping_set(struct ping *ping, const struct ping_target *target);
 
 /* The last outcome of a query of this mirror, and whether it is dead: see ping_schedule.h. */
 void

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <karmalb/clock.h>
@@ -119,13 +120,17 @@ set(const struct model_service *s, const struct model_mirror *m)
 	const struct karmalb_endpoint *address = pinged_address(s, m);
 	bool is_pinged = address != NULL && model_is_pinged(s) &&
 			 m->conf.state != SETTINGS_MIRROR_MAINTENANCE;
-	uint64_t interval_us =
-		is_pinged ? s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND : 0;
-	struct karmalb_endpoint to = address != NULL ? *address : m->slots[0].address;
+	struct ping_target target = {
+		.to = address != NULL ? *address : m->slots[0].address,
+		.kind = (enum ping_kind)s->settings.ping,
+	};
 
+	if (is_pinged)
+		target.interval_us = s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND;
 	if (s->settings.ping_port != 0)
-		to.port_be = htons((uint16_t)s->settings.ping_port);
-	ping_set(m->pinger->ping, &to, interval_us);
+		target.to.port_be = htons((uint16_t)s->settings.ping_port);
+	snprintf(target.path, sizeof(target.path), "%s", s->settings.ping_path);
+	ping_set(m->pinger->ping, &target);
 }
 
 int

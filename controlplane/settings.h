@@ -60,6 +60,9 @@ enum karma_window {
 enum ping_kind {
 	PING_NONE,
 	PING_TCP,
+	PING_HTTP,
+	PING_SPHINXAPI,
+	PING_MYSQL,
 };
 
 /* How answers are read; REPLY_CHECK_AUTO: after the listen's port. */
@@ -103,6 +106,7 @@ struct service_settings {
 	double max_avoided_pct;
 	double noerrors_tolerance_pct; /* 0 .. 100, of a mirror's queries */
 	bool roundrobin_skip_dead;
+	char ping_path[KARMALB_NAME_MAX]; /* for PING_HTTP */
 	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
 	double karma_forget; /* 0 .. 1 */
 	double karma_floor;  /* 0 .. 0.5: lowest share, at most half the configured one */

@@ -15,7 +15,7 @@ static const char *const karma_rule_choices[] = {"damped", "documented", NULL};
 static const char *const mirror_state_choices[] = {"active", "drain", "maintenance", NULL};
 static const char *const reply_check_choices[] = {
 	"auto", "none", "http", "sphinxapi", "mysql", NULL};
-static const char *const ping_choices[] = {"none", "tcp", NULL};
+static const char *const ping_choices[] = {"none", "tcp", "http", "sphinxapi", "mysql", NULL};
 static const char *const karma_window_choices[] = {"half-full", "smooth", NULL};
 
 const char *
@@ -161,13 +161,15 @@ const struct setting settings[] = {
 	{IN_SERVICE(BOOL, "udp_answers", udp_answers), .default_text = "true",
 		.help = "Whether mirrors answer datagrams; false, as for syslog: none is missed"},
 	{IN_SERVICE(CHOICE, "ping", ping), .default_text = "tcp", .choices = ping_choices,
-		.later = "http sphinxapi mysql redis clickhouse influx galera",
+		.later = "redis clickhouse influx galera",
 		.help = "How an idle mirror is asked whether it lives"},
 	{IN_SERVICE(DURATION, "ha_ping_interval", ha_ping_interval_ms), .default_text = "1s",
 		.unit = "ms", .min = 10, .max = HOUR_MS, .zero = "off",
 		.help = "A mirror without an outcome for so long is pinged"},
 	{IN_SERVICE(COUNT, "ping_port", ping_port), .default_text = "0", .min = 1, .max = 65535,
 		.zero = "the mirror's own port", .help = "Port that pings go to"},
+	{IN_SERVICE(TEXT, "ping_path", ping_path), .default_text = "/",
+		.help = "What ping = \"http\" asks for; a status from 200 to 399 is a sign of life"},
 	{HEAD("agent_retry_count", SERVICE, LATER)},
 	{HEAD("agent_retry_delay", SERVICE, LATER)},
 	{HEAD("mirror_retry_count", SERVICE, LATER)},

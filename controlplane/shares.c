@@ -7,6 +7,7 @@
 
 #include "history.h"
 #include "observe.h"
+#include "reaction.h"
 #include "shares_inside.h"
 #include "strategy.h"
 #include "weight.h"
@@ -42,6 +43,12 @@ health_rule_of(const struct model_service *s)
 	};
 }
 
+static uint64_t
+later(uint64_t a_us, uint64_t b_us)
+{
+	return a_us > b_us ? a_us : b_us;
+}
+
 void
 shares_judge(struct model_service *service, uint64_t now_us)
 {
@@ -58,6 +65,8 @@ shares_judge(struct model_service *service, uint64_t now_us)
 		if (!health_update(&m->health, &e, &rule, now_us))
 			continue;
 		m->ramp_since_us = m->health.state == MIRROR_UP ? now_us : 0;
+		if (m->health.state == MIRROR_DEAD)
+			reaction_died(m, later(e.last_error_us, e.ping_failed_us));
 		log_limited(&m->log_limit, now_us,
 			m->health.state == MIRROR_DEAD ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
 			"mirror %s/%s: %s -> %s (%s)", service->name, m->conf.name,

@@ -140,7 +140,8 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"karma_floor = \"60%\": expected a share from 0% to 50% such as \"1%\""},
 		{"ping", "galera",
 			"ping = \"galera\" is not available in this version, "
-			"expected one of \"none\", \"tcp\""},
+			"expected one of \"none\", \"tcp\", \"http\", \"sphinxapi\", "
+			"\"mysql\""},
 		{"ping_port", "65536",
 			"ping_port = 65536: expected a whole number from 1 to 65535, "
 			"or 0 (the mirror's own port)"},
@@ -154,7 +155,7 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"max_dead_pct, roundrobin_skip_dead, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
 			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
-			"ping_port"},
+			"ping_port, ping_path"},
 		{"proxy_protocol", "v2", "proxy_protocol is not available in this version"},
 		{"mirrors", "m1", "mirrors cannot be changed while running, only in the file"},
 		{"weight", "1",
@@ -164,7 +165,7 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"max_dead_pct, roundrobin_skip_dead, "
 			"dead_after, agent_connect_timeout, agent_query_timeout, idle_timeout, "
 			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
-			"ping_port"},
+			"ping_port, ping_path"},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
