@@ -14,7 +14,8 @@ unit_values() {
 }
 
 # unit_identities: what a command begins with to run with the identity, powers and limits of the
-# units, in as_dataplane and as_controlplane.
+# units, in as_dataplane and as_controlplane; the latter may write where its unit says and nowhere
+# else (ProtectSystem=strict).
 unit_identities() {
 	local powers
 	powers=$(unit_values karmalb-dataplane CapabilityBoundingSet | tr 'A-Z ' 'a-z,' |
@@ -22,7 +23,13 @@ unit_identities() {
 	as_dataplane=(env "RUNTIME_DIRECTORY=$DATAPLANE_RUN"
 		setpriv --regid "$(unit_values karmalb-dataplane Group)" --clear-groups
 		--inh-caps=-all "--bounding-set=-all,$powers" --no-new-privs)
-	as_controlplane=(setpriv --reuid "$(unit_values karmalb-controlplane User)"
+	# shellcheck disable=SC2016 # the inner shell's variables
+	as_controlplane=(unshare --mount --propagation private sh -c '
+		for folder in $1; do mount --bind "$folder" "$folder"; done
+		mount -o remount,bind,ro / && shift && exec "$@"' sandbox
+		"$(unit_values karmalb-controlplane ReadWritePaths) /var/lib/$(unit_values \
+			karmalb-controlplane StateDirectory)"
+		setpriv --reuid "$(unit_values karmalb-controlplane User)"
 		--regid "$(unit_values karmalb-controlplane Group)"
 		--groups "$(unit_values karmalb-controlplane SupplementaryGroups)"
 		--inh-caps=-all --bounding-set=-all --no-new-privs)
@@ -106,13 +113,26 @@ is_in_force() {
 wait_for 15 "the services to be in force" is_in_force || fail "no control plane"
 expect_match "answer" "$(fetch)" '^m[12]$'
 
-step "group karmalb reads, karmalb-admin changes, others do neither"
+step "group karmalb reads, karmalb-admin changes"
 karmactl_as karmalb 'SHOW SERVICES' >/dev/null || fail "a reader may not read"
 if karmactl_as karmalb "SET SERVICE web ha_strategy = 'random'" 2>/dev/null; then
 	fail "a reader may change"
 fi
 karmactl_as karmalb,karmalb-admin "SET SERVICE web ha_strategy = 'random'" ||
 	fail "an admin may not change"
+step "what an admin saves is kept where the unit may write, and nowhere else"
+karmactl_as karmalb,karmalb-admin 'SAVE CONFIG' || fail "SAVE CONFIG"
+expect_equal "owner of what was saved" "$(stat -c '%U:%G %a' /var/lib/karmalb/saved.statements)" \
+	"karmalb:karmalb 640"
+expect_match "what was saved" "$(cat /var/lib/karmalb/saved.statements)" "ha_strategy = .random"
+if "${as_controlplane[@]}" touch /etc/karmalb/x /var/lib/x 2>/dev/null; then
+	fail "the control plane may write elsewhere, too"
+fi
+karmactl_as karmalb,karmalb-admin RELOAD >/dev/null || fail "RELOAD"
+expect_equal "strategy after a reload" \
+	"$(karmactl --json -e 'SHOW SERVICES' | json_value 'r[0]["ha_strategy"]')" random
+
+step "anybody else does nothing"
 if karmactl_as nogroup 'SHOW SERVICES' 2>/dev/null; then
 	fail "anybody may read"
 fi
