@@ -210,7 +210,7 @@ write_file(const char *timeout)
 
 	snprintf(services, sizeof(services),
 		"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; ha_strategy = \"nodeads\";\n"
-		"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\";\n"
+		"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\"; slow_start = 0;\n"
 		"  agent_connect_timeout = \"%s\"; mirrors = (\n"
 		"  { name = \"m1\"; address = \"10.0.0.1\"; }, { name = \"m2\"; address = \"10.0.0.2\"; },\n"
 		"  { name = \"m3\"; address = \"10.0.0.3\"; }, { name = \"m4\"; address = \"10.0.0.4\"; }\n"

@@ -15,7 +15,7 @@
 /* Four mirrors behind one listen, documented rule, no pings. */
 static const char services[] =
 	"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; ha_strategy = \"nodeads\";\n"
-	"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\";\n"
+	"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\"; slow_start = 0;\n"
 	"  mirrors = ( { name = \"m1\"; address = \"10.0.0.1\"; },\n"
 	"              { name = \"m2\"; address = \"10.0.0.2\"; },\n"
 	"              { name = \"m3\"; address = \"10.0.0.3\"; },\n"
