@@ -20,6 +20,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "memory_left.h"
 #include "ports.h"
 
 #define EAL_ARGUMENTS_MAX     48
@@ -203,6 +204,21 @@ check_cpus(const struct eal_conf *conf, struct err *err)
 	return 0;
 }
 
+/* Huge pages were counted already. */
+static int
+check_memory(const struct eal *eal, const struct eal_conf *conf, struct err *err)
+{
+	uint64_t size = conf->memory_size + EAL_MEMORY_OVERHEAD, left = memory_left("");
+
+	if (eal->has_huge_pages || size <= left)
+		return 0;
+	return err_set(err, -ENOMEM,
+		"packets need %" PRIu64 " MiB of memory, and %" PRIu64
+		" MiB can be had: free some, "
+		"or use fewer queues and workers",
+		size >> 20, left >> 20);
+}
+
 int
 eal_start(struct eal *eal, const struct eal_conf *conf, struct err *err)
 {
@@ -213,6 +229,9 @@ eal_start(struct eal *eal, const struct eal_conf *conf, struct err *err)
 	if (error != 0)
 		return error;
 	choose_pages(eal, conf);
+	error = check_memory(eal, conf, err);
+	if (error != 0)
+		return error;
 	add(a, "karmalb-dataplane");
 	add(a, "--no-telemetry");
 	/* One empty folder for all instances: neither kind of memory puts a file into it. */

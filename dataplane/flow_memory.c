@@ -6,10 +6,13 @@
 #include "flow_memory.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include "memory_left.h"
 
 #define HUGE_PAGE      ((size_t)2 << 20)
 #define MEMFD_HUGE_2MB (21u << 26) /* as MFD_HUGE_2MB: log2 of the size, shifted */
@@ -79,6 +82,8 @@ fail:;
 static int
 map_plain(struct flow_memory *memory, size_t size)
 {
+	if (size > memory_left(""))
+		return -ENOMEM; /* else the kernel would kill somebody to populate it */
 	int fd = memfd_create("karmalb-flows", MFD_CLOEXEC);
 	void *at = MAP_FAILED;
 

@@ -3,6 +3,7 @@
 #include "instance.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,6 +16,7 @@
 
 #include "address.h"
 #include "log.h"
+#include "memory_left.h"
 #include "next_hop.h"
 #include "options.h"
 #include "totals.h"
@@ -205,6 +207,11 @@ create_memory(struct instance *inst, struct err *err)
 			  inst->packet_size + flow_region_size(&conf) <= o->huge_pages_size;
 	int rc = flow_memory_create(&inst->memory, &conf, wants_huge);
 
+	if (rc == -ENOMEM)
+		return err_set(err, rc,
+			"max_flows = %lu needs %zu MiB of memory, and %" PRIu64 " MiB can be had: "
+			"lower it, or free some",
+			o->max_flows, flow_region_size(&conf) >> 20, memory_left("") >> 20);
 	if (rc < 0)
 		return err_set(err, rc, "no memory for %lu flows: %s", o->max_flows, strerror(-rc));
 	inst->totals = totals_create();

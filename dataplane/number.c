@@ -8,8 +8,8 @@ struct suffix {
 	char letter;
 	uint64_t factor;
 };
-static const struct suffix binary_suffixes[] = {
-	{'K', UINT64_C(1) << 10}, {'M', UINT64_C(1) << 20}, {'G', UINT64_C(1) << 30}, {0}};
+static const struct suffix binary_suffixes[] = {{'K', UINT64_C(1) << 10}, {'M', UINT64_C(1) << 20},
+	{'G', UINT64_C(1) << 30}, {'T', UINT64_C(1) << 40}, {0}};
 static const struct suffix decimal_suffixes[] = {{'K', 1000}, {'M', 1000000}, {0}};
 
 static int64_t

@@ -8,7 +8,7 @@
 int64_t
 number_read(const char *text, const char *stop, uint64_t max);
 
-/* Bytes with an optional suffix K, M or G (powers of 1024), or -1. */
+/* Bytes with an optional suffix K, M, G or T (powers of 1024), or -1. */
 int64_t
 number_read_size(const char *text, uint64_t max);
 

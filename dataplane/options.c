@@ -66,7 +66,7 @@ static const struct row rows[] = {
 		"microseconds to go on polling after the last packet before sleeping; 0 .. 1000000",
 		set_idle_spin_us},
 	{"huge-pages", "SIZE", "0",
-		"bytes of huge pages that may be used, with suffix K, M or G; 0: do without",
+		"bytes of huge pages that may be used, with suffix K, M, G or T; 0: do without",
 		set_huge_pages},
 	{"max-flows", "N", "1000000", "flows at a time, all workers together; suffix K or M",
 		set_max_flows},

@@ -371,8 +371,10 @@ int
 ports_serve(struct ports *ports, const struct port_intent *intent, struct err *err)
 {
 	int error = ports_extend(ports, intent, err);
+	/* What cannot be added is no reason to keep what is to go; the first reason is told. */
+	int second = remove_others(ports, intent, error == 0 ? err : NULL);
 
-	return error != 0 ? error : remove_others(ports, intent, err);
+	return error != 0 ? error : second;
 }
 
 bool

@@ -87,6 +87,14 @@ START_TEST(every_option_reaches_its_field)
 }
 END_TEST
 
+/* The control plane prints sizes in the largest unit that fits: this is how it writes the most. */
+START_TEST(largest_size_is_taken_as_the_control_plane_prints_it)
+{
+	ck_assert_msg(parse(PORT, SOURCE, "--huge-pages=1T", NULL) == 0, "%s", err.text);
+	ck_assert_uint_eq(o.huge_pages_size, UINT64_C(1) << 40);
+}
+END_TEST
+
 START_TEST(prefix_gives_each_of_its_addresses)
 {
 	ck_assert_int_eq(parse(PORT, SOURCE, NULL), 0);
@@ -230,6 +238,7 @@ main(void)
 
 	tcase_add_test(tc, defaults_are_those_that_help_names);
 	tcase_add_test(tc, every_option_reaches_its_field);
+	tcase_add_test(tc, largest_size_is_taken_as_the_control_plane_prints_it);
 	tcase_add_test(tc, prefix_gives_each_of_its_addresses);
 	tcase_add_test(tc, half_open_budget_is_at_most_the_flows);
 	tcase_add_test(tc, help_and_version_need_no_port);

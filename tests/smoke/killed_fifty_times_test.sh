@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 420 s
+# Fifty times the data plane is killed at a random moment, of its work under load or of its start.
+# Each time it starts again and forwards, over both IP versions and two ports, and never does the
+# kernel answer for a VIP.  After a clean stop nothing is left.
+. "$(dirname "$0")/_init.sh"
+
+KILLS=${KILLS:-50}
+SEED=${SEED:-$(date +%s)}
+VIP6=fd00:99::10
+
+# A second interface of the balancer, with the mirrors behind it, and IPv6 everywhere.
+two_ports_and_ipv6() {
+	local ns i
+	for ns in client lb m1 m2; do
+		in_ns "$ns" sysctl -q -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 \
+			net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.eth0.accept_dad=0
+	done
+	in_ns net ip link add back type bridge
+	in_ns net ip link set back up
+	in_ns net ip link add lb1 type veth peer name eth1 netns "$WORLD-lb"
+	in_ns net ip link set lb1 master back up
+	in_ns lb sysctl -q -w net.ipv6.conf.eth1.disable_ipv6=0 net.ipv6.conf.eth1.accept_dad=0
+	in_ns lb ip link set eth1 up
+	in_ns lb ip addr add 10.98.0.1/24 dev eth1
+	in_ns lb ip addr add fd00:98::1/64 dev eth1 nodad
+	in_ns lb ip addr add fd00:99::1/64 dev eth0 nodad
+	in_ns client ip addr add fd00:99::2/64 dev eth0 nodad
+	for i in 1 2; do
+		in_ns net ip link set "m$i" master back
+		in_ns "m$i" ip addr flush dev eth0
+		in_ns "m$i" ip addr add "10.98.0.10$i/24" dev eth0
+		in_ns "m$i" ip addr add "fd00:98::10$i/64" dev eth0 nodad
+	done
+}
+
+configure() {
+	cat >"$WORLD_DIR/karmalb.conf" <<-END
+		config_version = 1;
+		dataplane = {
+		  ports = ( { name = "front"; device = "af_xdp:eth0"; }, { name = "back"; device = "af_xdp:eth1"; } );
+		  sources = [ "10.98.0.240/29", "fd00:98::f0/126" ];
+		  max_flows = 65536;
+		};
+		defaults = { ha_strategy = "random"; ping = "none"; };
+		services = (
+		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ];
+		    mirrors = ( { name = "m1"; address = "10.98.0.101"; }, { name = "m2"; address = "10.98.0.102"; } ); },
+		  { name = "web6"; listen = [ "[$VIP6]:80/tcp" ];
+		    mirrors = ( { name = "m1"; address = "fd00:98::101"; }, { name = "m2"; address = "fd00:98::102"; } ); }
+		);
+	END
+}
+
+fetch6() {
+	in_ns client curl -gsS --max-time 3 "http://[$VIP6]/"
+}
+
+fetch4() {
+	fetch --max-time 3
+}
+
+nap_ms() {
+	sleep "$(awk -v ms="$1" 'BEGIN { printf "%.3f", ms / 1000 }')"
+}
+
+world_create 2
+two_ports_and_ipv6
+for i in 1 2; do
+	mirror_configure "m$i" 0 timer
+	sed -i 's/listen 80 ;/listen 80; listen [::]:80;/' "$WORLD_DIR/m$i/nginx.conf"
+	mirror_start "m$i" || fail "m$i did not start"
+done
+configure
+balancer_start || fail "the balancer did not start"
+wait_for 20 "an answer over IPv4" fetch4 || fail "no answer"
+wait_for 20 "an answer over IPv6" fetch6 || fail "no answer"
+
+# The kernel's own RST has the full hop limit; one that a mirror sent has one less.
+capture rst client "(src host $WORLD_VIP and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64) or
+	(src host $VIP6 and ip6[6] = 6 and ip6[53] & 4 != 0 and ip6[7] = 64)"
+load_start --clients 8 --rate 200 --timeout-ms 1000
+load_is_flowing
+RANDOM=$SEED
+n_starting=0
+step "seed $SEED: $KILLS kills"
+for ((i = 1; i <= KILLS; i++)); do
+	nap_ms $((RANDOM % 400))
+	slay dataplane
+	# One of four dies again in the midst of its start.
+	if ((RANDOM % 4 == 0)); then
+		spawn dataplane lb "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" --arguments "$WORLD_DIR/dataplane.arguments"
+		nap_ms $((RANDOM % 900))
+		slay dataplane
+		n_starting=$((n_starting + 1))
+	fi
+	dataplane_start || fail "seed $SEED: no start after kill $i"
+	wait_for 20 "answers over IPv4 after kill $i" fetch4 || fail "seed $SEED: no answer after kill $i"
+	wait_for 20 "answers over IPv6 after kill $i" fetch6 || fail "seed $SEED: no answer over IPv6 after kill $i"
+done
+step "all $KILLS survived, $n_starting of them with another one during the start"
+load_stop
+expect_equal "RST of the kernel for a VIP" "$(end_capture rst)" ""
+
+step "a clean stop leaves nothing behind"
+finish controlplane
+finish dataplane
+for i in 0 1; do
+	expect_equal "addresses of ours on eth$i" \
+		"$(in_ns lb ip -o addr show dev "eth$i" | grep -cE "inet (10.98.0.24|$WORLD_VIP)|inet6 (fd00:98::f|$VIP6)" || true)" 0
+	expect_equal "XDP programs on eth$i" "$(in_ns lb ip link show dev "eth$i" | grep -c xdp || true)" 0
+	expect_equal "qdiscs on eth$i" "$(in_ns lb tc qdisc show dev "eth$i" | grep -c clsact || true)" 0
+	expect_equal "neighbours that the kernel keeps for us on eth$i" \
+		"$(in_ns lb ip neigh show dev "eth$i" | grep -c managed || true)" 0
+done
+[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
