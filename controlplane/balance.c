@@ -184,9 +184,9 @@ static void
 on_port_status(struct balance *b, const void *message)
 {
 	const struct karmalb_port_status *m = message;
-	const char *change = m->is_up ? "down -> up" : "up -> down";
+	const char *change = observe_port(b->model, m);
 
-	if (!observe_port(b->model, m))
+	if (change == NULL)
 		return;
 	log_write(m->is_up ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "port %s (%s): %s", m->name,
 		m->device, change);

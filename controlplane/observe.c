@@ -132,18 +132,23 @@ observe_worker(struct model *model, const struct karmalb_worker_totals *totals)
 		d->n_workers = totals->worker + 1u;
 }
 
-bool
+const char *
 observe_port(struct model *model, const struct karmalb_port_status *port)
 {
 	struct model_dataplane *d = &model->dataplane;
-	struct karmalb_port_status *known = &d->ports[port->port];
-	bool was_up =
-		strcmp(known->name, port->name) != 0 || known->is_up; /* kept over a reconnect */
+	struct karmalb_port_status *known = &d->ports[port->port]; /* kept over a reconnect */
+	bool is_known = strcmp(known->name, port->name) == 0;
+	bool was_up = !is_known || known->is_up;
+	bool was_lost = is_known && port->link_losses > known->link_losses;
 
 	*known = *port;
 	if (port->port >= d->n_ports)
 		d->n_ports = port->port + 1u;
-	return was_up != (port->is_up != 0);
+	if (was_up && port->is_up)
+		return was_lost ? "up -> down -> up" : NULL;
+	if (!was_up && !port->is_up)
+		return NULL;
+	return port->is_up ? "down -> up" : "up -> down";
 }
 
 void

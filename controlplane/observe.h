@@ -32,8 +32,9 @@ observe_applied(struct model *model, const struct karmalb_applied *applied);
 
 void
 observe_worker(struct model *model, const struct karmalb_worker_totals *totals);
-/* True: its link went, or came back.  One never seen before counts as up until then. */
-bool
+/* What its link did: "up -> down", or NULL: nothing.  One never seen before counts as up until
+ * then; a loss too short to be seen is told by its count. */
+const char *
 observe_port(struct model *model, const struct karmalb_port_status *port);
 
 /* The link is gone; 'why' is for a person. */

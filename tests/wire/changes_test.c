@@ -388,6 +388,10 @@ START_TEST(a_port_that_goes_and_comes_is_an_event_each)
 	expect_in_log("port front (af_xdp:eth1): up -> down", 1);
 	assert_shows("SHOW EVENTS", "port front (af_xdp:eth1): down -> up");
 
+	port.link_losses = 5; /* too short to be seen */
+	fake_send(&web.fake, KARMALB_MESSAGE_PORT_STATUS, &port);
+	expect_in_log("port front (af_xdp:eth1): up -> down -> up", 1);
+
 	/* one that went while nobody looked */
 	fake_close(&web.fake);
 	fake_accept(&web.fake, WEB_PROMPT_MS);
@@ -395,7 +399,7 @@ START_TEST(a_port_that_goes_and_comes_is_an_event_each)
 	port.is_up = 0;
 	fake_send(&web.fake, KARMALB_MESSAGE_PORT_STATUS, &port);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	expect_in_log("port front (af_xdp:eth1): up -> down", 2);
+	expect_in_log("port front (af_xdp:eth1): up -> down", 3);
 }
 END_TEST
 
