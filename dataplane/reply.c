@@ -26,6 +26,8 @@ enum searchd_status {
 /* What each side of SphinxAPI begins a connection with. */
 static const uint8_t sphinxapi_version[4] = {0, 0, 0, 1};
 
+#define SEARCHD_SEARCH_VERSION 0x0110 /* a SEARCH reply has it at least, all others less */
+
 static enum reply_query
 mysql_query(const uint8_t *head, unsigned size);
 static enum reply_verdict
@@ -104,6 +106,37 @@ judge_http(const uint8_t *head, unsigned size)
 	return head[9] >= '5' && head[9] <= '9' ? REPLY_WRONG : REPLY_GOOD;
 }
 
+/* A sentence of searchd that speaks of what this mirror lacks, not of the query. */
+static bool
+is_searchd_failure(const uint8_t *text, unsigned size)
+{
+	static const char *const beginnings[] = {"unknown local index", "unknown local table",
+		"no enabled local index", "no enabled local table", "no enabled tables"};
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+		size_t n = strlen(beginnings[i]);
+
+		if (size >= n && memcmp(text, beginnings[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A reply to SEARCH has a status (4) for each query; of the first one: an error's length, text. */
+static enum reply_verdict
+judge_search(const uint8_t *body, unsigned size)
+{
+	if (size < 4 || body[0] != 0 || body[1] != 0 || body[2] != 0)
+		return REPLY_GOOD;
+	if (body[3] == SEARCHD_WARNING)
+		return REPLY_WARNING;
+	if (body[3] == SEARCHD_OK || size < 8)
+		return REPLY_GOOD;
+	if (body[3] == SEARCHD_RETRY)
+		return REPLY_WRONG;
+	return is_searchd_failure(body + 8, size - 8) ? REPLY_WRONG : REPLY_GOOD;
+}
+
 /* searchd's own version number comes first in a connection, before or with the first answer. */
 static enum reply_verdict
 judge_sphinxapi(bool is_handshake, const uint8_t *head, unsigned size)
@@ -118,7 +151,11 @@ judge_sphinxapi(bool is_handshake, const uint8_t *head, unsigned size)
 		return REPLY_GOOD;
 	if (head[1] == SEARCHD_ERROR || head[1] == SEARCHD_RETRY)
 		return REPLY_WRONG;
-	return head[1] == SEARCHD_WARNING ? REPLY_WARNING : REPLY_GOOD;
+	if (head[1] == SEARCHD_WARNING)
+		return REPLY_WARNING;
+	if (head[1] == SEARCHD_OK && (head[2] << 8 | head[3]) >= SEARCHD_SEARCH_VERSION)
+		return judge_search(head + 8, size - 8);
+	return REPLY_GOOD;
 }
 
 static unsigned
@@ -208,6 +245,10 @@ judge_mysql(const uint8_t *head, unsigned size)
 	if (size == length + 7) /* compressed, with three bytes more of header */
 		return REPLY_GOOD;
 	if (head[4] == MYSQL_ERR && length >= 3 && is_mysql_failure(&head[5]))
+		return REPLY_WRONG;
+	/* searchd has one code for all errors; its sentence stands behind code (2) and state (6).
+	 */
+	if (head[4] == MYSQL_ERR && size > 13 && is_searchd_failure(&head[13], size - 13))
 		return REPLY_WRONG;
 	if (head[3] != 1)
 		return REPLY_HANDSHAKE;

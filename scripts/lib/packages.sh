@@ -11,7 +11,7 @@
 	# Namespaces, mirrors and the check's arithmetic.
 	PACKAGES_demo="iproute2 procps util-linux nginx libnginx-mod-http-echo python3"
 	# Smoke tests and lint on top of the demo.
-	PACKAGES_test="curl tcpdump ethtool iputils-ping python3-scapy clang-format shellcheck prometheus
+	PACKAGES_test="curl mariadb-client sphinxsearch tcpdump ethtool iputils-ping python3-scapy clang-format shellcheck prometheus
 		libclang-rt-14-dev"
 	# scripts/package on top of the build.
 	PACKAGES_package="dpkg-dev python3"

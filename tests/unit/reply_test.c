@@ -96,6 +96,31 @@ START_TEST(status_word_of_sphinxapi_decides)
 }
 END_TEST
 
+/* As searchd 2.2.11 says it: the reply is well, the query in it is not. */
+START_TEST(a_search_without_its_index_is_wrong_and_a_mistaken_one_is_not)
+{
+#define SEARCH(status, text) BYTES("\0\0\1\x19\0\0\0\x40\0\0\0" status "\0\0\0\x20" text)
+	ck_assert_int_eq(reply_judge(sphinxapi, false,
+				 SEARCH("\1", "unknown local index 'rt' in search request")),
+		REPLY_WRONG);
+	ck_assert_int_eq(reply_judge(sphinxapi, false,
+				 SEARCH("\1", "index rt: syntax error, unexpected ')'")),
+		REPLY_GOOD);
+	ck_assert_int_eq(reply_judge(sphinxapi, false, SEARCH("\2", "maxed out")), REPLY_WRONG);
+	ck_assert_int_eq(
+		reply_judge(sphinxapi, false, SEARCH("\3", "no such word")), REPLY_WARNING);
+	ck_assert_int_eq(reply_judge(sphinxapi, false, SEARCH("\0", "title")), REPLY_GOOD);
+	ck_assert_int_eq(reply_judge(mysql, false,
+				 BYTES("\x36\0\0\1\xff\x28\4#42000"
+				       "unknown local index 'rt' in search request")),
+		REPLY_WRONG);
+	ck_assert_int_eq(reply_judge(mysql, false,
+				 BYTES("\x36\0\0\1\xff\x28\4#42000"
+				       "sphinxql: syntax error, unexpected IDENT, exp")),
+		REPLY_GOOD);
+}
+END_TEST
+
 START_TEST(mysql_login_is_no_query)
 {
 	static const char greeting[] = "\x4a\0\0\0\x0a"
@@ -212,6 +237,7 @@ main(void)
 	const TTest *const tests[] = {without_a_check_everything_is_a_query_and_a_good_answer,
 		http_500_and_above_is_wrong_and_400_is_not, interim_answer_of_http_is_none_yet,
 		versions_of_sphinxapi_are_no_query_and_no_answer, status_word_of_sphinxapi_decides,
+		a_search_without_its_index_is_wrong_and_a_mistaken_one_is_not,
 		mysql_login_is_no_query, mysql_commands_without_an_answer_call_for_none,
 		mysql_error_is_wrong_only_where_the_server_is_to_blame, mysql_ok_may_carry_warnings,
 		what_cannot_be_read_is_good, any_bytes_of_any_size_are_read_within_bounds, NULL};
