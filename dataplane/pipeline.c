@@ -461,6 +461,15 @@ rewrite(struct passage *passage, const struct rewrite *to)
 		rewrite_any(passage->packet->data, &passage->view, to);
 }
 
+/* With its port's link a next hop goes, too: then the link is what to say. */
+static void
+drop_without_next_hop(struct ledger *ledger, uint8_t port_out)
+{
+	ledger_count(ledger, ledger->tables->ports[port_out].is_up
+				     ? KARMALB_COUNTER_DROP_NO_NEXT_HOP
+				     : KARMALB_COUNTER_DROP_PORT_DOWN);
+}
+
 static void
 send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow)
 {
@@ -468,7 +477,7 @@ send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
 	if (!slot->has_next_hop) {
-		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		drop_without_next_hop(ledger, slot->next_hop_port);
 		return;
 	}
 	if (!may_leave(ledger, passage, slot->next_hop_port))
@@ -487,7 +496,7 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
 	if (!way_to_client_is_known(ledger->tables, flow)) {
-		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		drop_without_next_hop(ledger, flow->client_port_in);
 		return;
 	}
 	if (!may_leave(ledger, passage, flow->client_port_in))
@@ -519,7 +528,7 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 		return;
 	}
 	if (is_to_mirror ? !slot->has_next_hop : !way_to_client_is_known(tables, flow)) {
-		ledger_count(ledger, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+		drop_without_next_hop(ledger, port_out);
 		return;
 	}
 	if (!may_leave(ledger, passage, port_out))

@@ -154,6 +154,61 @@ expect_outcomes() {
 	step "outcomes of $1/$2: $3"
 }
 
+# make_world_of_two_ports MIRRORS: all but the balancer, whose eth0 leads to the client and eth1 to
+# the mirrors, with IPv6 beside IPv4: fd00:99::2 the client, fd00:98::10N mirror mN (10.98.0.10N).
+# shellcheck disable=SC2034 # used by stories
+WORLD_VIP6=fd00:99::10
+make_world_of_two_ports() {
+	local i
+	world_create "$1"
+	in_ns net ip link add back type bridge
+	in_ns net ip link set back up
+	in_ns net ip link add lb1 type veth peer name eth1 netns "$WORLD-lb"
+	in_ns net ip link set lb1 master back up
+	in_ns lb ip link set eth1 up
+	in_ns lb ip addr add 10.98.0.1/24 dev eth1
+	world_ipv6 lb eth1 fd00:98::1
+	world_ipv6 lb eth0 fd00:99::1
+	world_ipv6 client eth0 fd00:99::2
+	for ((i = 1; i <= $1; i++)); do
+		in_ns net ip link set "m$i" master back
+		in_ns "m$i" ip addr flush dev eth0
+		in_ns "m$i" ip addr add "10.98.0.10$i/24" dev eth0
+		world_ipv6 "m$i" eth0 "fd00:98::10$i"
+		mirror_configure "m$i" 0 timer
+		sed -i 's/listen 80 ;/listen 80; listen [::]:80;/' "$WORLD_DIR/m$i/nginx.conf"
+		mirror_start "m$i" || fail "m$i did not start"
+	done
+}
+
+# world_ipv6 NAMESPACE INTERFACE ADDRESS
+world_ipv6() {
+	in_ns "$1" sysctl -q -w "net.ipv6.conf.$2.disable_ipv6=0" "net.ipv6.conf.$2.accept_dad=0"
+	in_ns "$1" ip addr add "$3/64" dev "$2" nodad
+}
+
+# configure_two_ports MIRRORS [SETTINGS_OF_SERVICES [DATAPLANE_LINES]]: services web and web6.
+configure_two_ports() {
+	local i mirrors='' mirrors6=''
+	for ((i = 1; i <= $1; i++)); do
+		mirrors+="${mirrors:+, }{ name = \"m$i\"; address = \"10.98.0.10$i\"; }"
+		mirrors6+="${mirrors6:+, }{ name = \"m$i\"; address = \"fd00:98::10$i\"; }"
+	done
+	cat >"$WORLD_DIR/karmalb.conf" <<-END
+		config_version = 1;
+		dataplane = {
+		  ports = ( { name = "front"; device = "af_xdp:eth0"; }, { name = "back"; device = "af_xdp:eth1"; } );
+		  sources = [ "10.98.0.240/29", "fd00:98::f0/126" ];
+		  ${3:-max_flows = 65536;}
+		};
+		defaults = { ${2:-} };
+		services = (
+		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ]; mirrors = ( $mirrors ); },
+		  { name = "web6"; listen = [ "[$WORLD_VIP6]:80/tcp" ]; mirrors = ( $mirrors6 ); }
+		);
+	END
+}
+
 # expect_equal WHAT GOT EXPECTED
 expect_equal() {
 	[ "$2" = "$3" ] || fail "$1: $2, expected $3"

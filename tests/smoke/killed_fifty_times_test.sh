@@ -8,53 +8,9 @@
 
 KILLS=${KILLS:-50}
 SEED=${SEED:-$(date +%s)}
-VIP6=fd00:99::10
-
-# A second interface of the balancer, with the mirrors behind it, and IPv6 everywhere.
-two_ports_and_ipv6() {
-	local ns i
-	for ns in client lb m1 m2; do
-		in_ns "$ns" sysctl -q -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 \
-			net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.eth0.accept_dad=0
-	done
-	in_ns net ip link add back type bridge
-	in_ns net ip link set back up
-	in_ns net ip link add lb1 type veth peer name eth1 netns "$WORLD-lb"
-	in_ns net ip link set lb1 master back up
-	in_ns lb sysctl -q -w net.ipv6.conf.eth1.disable_ipv6=0 net.ipv6.conf.eth1.accept_dad=0
-	in_ns lb ip link set eth1 up
-	in_ns lb ip addr add 10.98.0.1/24 dev eth1
-	in_ns lb ip addr add fd00:98::1/64 dev eth1 nodad
-	in_ns lb ip addr add fd00:99::1/64 dev eth0 nodad
-	in_ns client ip addr add fd00:99::2/64 dev eth0 nodad
-	for i in 1 2; do
-		in_ns net ip link set "m$i" master back
-		in_ns "m$i" ip addr flush dev eth0
-		in_ns "m$i" ip addr add "10.98.0.10$i/24" dev eth0
-		in_ns "m$i" ip addr add "fd00:98::10$i/64" dev eth0 nodad
-	done
-}
-
-configure() {
-	cat >"$WORLD_DIR/karmalb.conf" <<-END
-		config_version = 1;
-		dataplane = {
-		  ports = ( { name = "front"; device = "af_xdp:eth0"; }, { name = "back"; device = "af_xdp:eth1"; } );
-		  sources = [ "10.98.0.240/29", "fd00:98::f0/126" ];
-		  max_flows = 65536;
-		};
-		defaults = { ha_strategy = "random"; ping = "none"; };
-		services = (
-		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ];
-		    mirrors = ( { name = "m1"; address = "10.98.0.101"; }, { name = "m2"; address = "10.98.0.102"; } ); },
-		  { name = "web6"; listen = [ "[$VIP6]:80/tcp" ];
-		    mirrors = ( { name = "m1"; address = "fd00:98::101"; }, { name = "m2"; address = "fd00:98::102"; } ); }
-		);
-	END
-}
 
 fetch6() {
-	in_ns client curl -gsS --max-time 3 "http://[$VIP6]/"
+	in_ns client curl -gsS --max-time 3 "http://[$WORLD_VIP6]/"
 }
 
 fetch4() {
@@ -65,21 +21,15 @@ nap_ms() {
 	sleep "$(awk -v ms="$1" 'BEGIN { printf "%.3f", ms / 1000 }')"
 }
 
-world_create 2
-two_ports_and_ipv6
-for i in 1 2; do
-	mirror_configure "m$i" 0 timer
-	sed -i 's/listen 80 ;/listen 80; listen [::]:80;/' "$WORLD_DIR/m$i/nginx.conf"
-	mirror_start "m$i" || fail "m$i did not start"
-done
-configure
+make_world_of_two_ports 2
+configure_two_ports 2 "ha_strategy = \"random\"; ping = \"none\";"
 balancer_start || fail "the balancer did not start"
 wait_for 20 "an answer over IPv4" fetch4 || fail "no answer"
 wait_for 20 "an answer over IPv6" fetch6 || fail "no answer"
 
 # The kernel's own RST has the full hop limit; one that a mirror sent has one less.
 capture rst client "(src host $WORLD_VIP and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64) or
-	(src host $VIP6 and ip6[6] = 6 and ip6[53] & 4 != 0 and ip6[7] = 64)"
+	(src host $WORLD_VIP6 and ip6[6] = 6 and ip6[53] & 4 != 0 and ip6[7] = 64)"
 load_start --clients 8 --rate 200 --timeout-ms 1000
 load_is_flowing
 RANDOM=$SEED
@@ -108,7 +58,7 @@ finish controlplane
 finish dataplane
 for i in 0 1; do
 	expect_equal "addresses of ours on eth$i" \
-		"$(in_ns lb ip -o addr show dev "eth$i" | grep -cE "inet (10.98.0.24|$WORLD_VIP)|inet6 (fd00:98::f|$VIP6)" || true)" 0
+		"$(in_ns lb ip -o addr show dev "eth$i" | grep -cE "inet (10.98.0.24|$WORLD_VIP)|inet6 (fd00:98::f|$WORLD_VIP6)" || true)" 0
 	expect_equal "XDP programs on eth$i" "$(in_ns lb ip link show dev "eth$i" | grep -c xdp || true)" 0
 	expect_equal "qdiscs on eth$i" "$(in_ns lb tc qdisc show dev "eth$i" | grep -c clsact || true)" 0
 	expect_equal "neighbours that the kernel keeps for us on eth$i" \

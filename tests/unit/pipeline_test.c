@@ -357,6 +357,10 @@ START_TEST(nothing_leaves_by_a_port_without_link)
 	ck_assert(talk_connect(&t, 10));
 	f.tables.ports[1].is_up = false;
 	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_PORT_DOWN);
+	/* With the link the kernel's neighbour goes; the reason stays. */
+	f.tables.slots[talk_slot(&t)].has_next_hop = false;
+	ck_assert_int_eq(talk_client(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_PORT_DOWN);
+	f.tables.slots[talk_slot(&t)].has_next_hop = true;
 	f.tables.ports[0].is_up = false;
 	ck_assert_int_eq(talk_mirror(&t, SEG_ACK, 10).reason, KARMALB_COUNTER_DROP_PORT_DOWN);
 	f.tables.ports[0].is_up = f.tables.ports[1].is_up = true;
