@@ -17,6 +17,8 @@
 	PACKAGES_package="dpkg-dev python3"
 	# scripts/bench on top of the build.
 	PACKAGES_bench="python3"
+	# What scripts/bench endtoend compares with, on top of build and demo.
+	PACKAGES_endtoend="nftables haproxy"
 }
 
 package_is_installed() {
@@ -60,13 +62,16 @@ packages_try() {
 	}
 }
 
-# apt-get with a dot every few seconds.  A web server that comes with the packages for the demo's
-# sake must neither start now nor at the next boot.
+# apt-get with a dot every few seconds.  A server that comes with the packages for the sake of demo
+# or benchmark must neither start now nor at the next boot.
 packages_apt() (
 	log=$1
 	policy=/usr/sbin/policy-rc.d
+	strangers=()
 	shift
-	package_is_installed nginx && had_nginx=yes || had_nginx=no
+	for server in nginx haproxy; do
+		package_is_installed "$server" || strangers+=("$server")
+	done
 	if [ ! -e "$policy" ]; then
 		trap 'rm -f "$policy"' EXIT
 		printf '#!/bin/sh\nexit 101\n' >"$policy"
@@ -81,8 +86,10 @@ packages_apt() (
 	done
 	printf '\n'
 	wait "$pid" || exit 1
-	if [ "$had_nginx" = no ] && package_is_installed nginx && [ -d /run/systemd/system ]; then
-		systemctl --quiet disable nginx.service >>"$log" 2>&1 || true
-		say "nginx came along for the demo; its own service stays off"
-	fi
+	[ -d /run/systemd/system ] || exit 0
+	for server in "${strangers[@]}"; do
+		package_is_installed "$server" || continue
+		systemctl --quiet disable "$server.service" >>"$log" 2>&1 || true
+		say "$server came along; its own service stays off"
+	done
 )
