@@ -396,15 +396,20 @@ ports_look(struct ports *ports)
 void
 ports_read(const struct port *port, struct port_counters *counters)
 {
-	struct rte_eth_stats stats;
+	/* The AF_XDP driver of DPDK 22.11 writes its values per queue beyond the 16 queues that the
+	 * struct has room for. */
+	struct {
+		struct rte_eth_stats stats;
+		uint64_t room[2 * PORT_QUEUES_MAX];
+	} device;
 
 	*counters = (struct port_counters){0};
-	if (rte_eth_stats_get(port->id, &stats) == 0)
-		*counters = (struct port_counters){.rx_missed = stats.imissed,
-			.rx_packets = stats.ipackets,
-			.rx_bytes = stats.ibytes,
-			.tx_packets = stats.opackets,
-			.tx_bytes = stats.obytes};
+	if (rte_eth_stats_get(port->id, &device.stats) == 0)
+		*counters = (struct port_counters){.rx_missed = device.stats.imissed,
+			.rx_packets = device.stats.ipackets,
+			.rx_bytes = device.stats.ibytes,
+			.tx_packets = device.stats.opackets,
+			.tx_bytes = device.stats.obytes};
 	if (port->edge == NULL)
 		return;
 	counters->rx_missed = 0; /* from the sockets themselves */
