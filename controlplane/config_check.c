@@ -45,16 +45,10 @@ in_line(char *text, size_t size, unsigned line)
 #define complain(r, line, ...) config_errors_add((r)->errors, (r)->file, line, __VA_ARGS__)
 
 static void
-check_workers(struct config_reader *r)
+check_flows(struct config_reader *r)
 {
 	const struct config_dataplane *d = &r->config->dataplane;
-	char text[UNITS_CPUS_TEXT_MAX];
 
-	if (d->workers.n_cpus > 1)
-		complain(r, line_at(r, "dataplane.workers"),
-			"workers = \"%.60s\": more than one worker is not available in this "
-			"version",
-			units_format_cpus(&d->workers, text, sizeof(text)));
 	if (d->max_half_open > d->max_flows)
 		complain(r, line_at(r, "dataplane.max_half_open"),
 			"max_half_open = %llu: expected at most max_flows, which is %llu",
@@ -393,7 +387,7 @@ config_reader_check(struct config_reader *r)
 {
 	const struct config *c = r->config;
 
-	check_workers(r);
+	check_flows(r);
 	check_ports(r);
 	check_neighbours(r);
 	check_sources(r);

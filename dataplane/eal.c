@@ -184,7 +184,7 @@ add_memory(struct arguments *a, const struct eal *eal, const struct eal_conf *co
 	add(a, "--no-huge");
 	add(a, "--no-shconf");
 	add(a, "-m");
-	add(a, "%" PRIu64, (conf->memory_size + EAL_MEMORY_OVERHEAD) >> 20);
+	add(a, "%" PRIu64, (conf->plain_size + EAL_MEMORY_OVERHEAD) >> 20);
 }
 
 static int
@@ -208,7 +208,7 @@ check_cpus(const struct eal_conf *conf, struct err *err)
 static int
 check_memory(const struct eal *eal, const struct eal_conf *conf, struct err *err)
 {
-	uint64_t size = conf->memory_size + EAL_MEMORY_OVERHEAD, left = memory_left("");
+	uint64_t size = conf->plain_size + EAL_MEMORY_OVERHEAD, left = memory_left("");
 
 	if (eal->has_huge_pages || size <= left)
 		return 0;

@@ -17,8 +17,9 @@ struct eal_conf {
 	uint16_t worker_cpus[KARMALB_WORKERS_MAX]; /* CPU of worker w; one CPU may serve several */
 	uint16_t n_workers;                        /* 1 .. KARMALB_WORKERS_MAX */
 	uint64_t huge_pages_size;                  /* bytes we may take; 0: do without */
-	uint64_t
-		memory_size; /* bytes of DPDK memory needed: ports_memory_size() and the caller's */
+	/* Bytes of DPDK memory needed, ports_memory_size() and the caller's. */
+	uint64_t memory_size;      /* in huge pages */
+	uint64_t plain_size;       /* in others */
 	const struct ports *ports; /* checked, not yet open: PCI devices are named to EAL */
 };
 

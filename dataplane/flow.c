@@ -106,6 +106,8 @@ flow_table_open(struct flow_table *table, struct flow_header *header, unsigned w
 		.n_buckets = header->n_buckets,
 		.max_flows = header->max_flows,
 		.max_half_open = header->max_half_open,
+		.number = (uint16_t)worker,
+		.n_workers = (uint16_t)header->n_workers,
 		.first_port = source_port_first(worker, header->n_workers),
 		.n_ports = source_port_slice(header->n_workers),
 	};

@@ -182,6 +182,8 @@ struct flow_table {
 	uint32_t n_buckets;
 	uint32_t max_flows;
 	uint32_t max_half_open;
+	uint16_t number; /* of the worker */
+	uint16_t n_workers;
 	uint16_t first_port; /* this worker's slice of source ports */
 	uint16_t n_ports;
 };

@@ -12,13 +12,14 @@
 
 #include <karmalb/limits.h>
 
-#define IDLE_NAP_US 50
+#define IDLE_NAP_US     50
+#define IDLE_QUEUES_MAX (KARMALB_PORTS_MAX * KARMALB_WORKERS_MAX) /* all of all ports */
 
 struct doorbell;
 
 struct idle {
 	struct doorbell *bell;
-	struct pollfd fds[KARMALB_PORTS_MAX + 1]; /* the doorbell's is first */
+	struct pollfd fds[IDLE_QUEUES_MAX + 1]; /* the doorbell's is first */
 	unsigned n_fds;
 	bool is_napping;  /* some device has no descriptor to block on */
 	bool is_spinning; /* never sleep */

@@ -173,8 +173,10 @@ start_eal(struct instance *inst, struct err *err)
 	};
 
 	memcpy(conf.worker_cpus, o->worker_cpus, sizeof(conf.worker_cpus));
-	conf.memory_size =
-		ports_memory_size(&inst->ports) + (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
+	uint64_t workers_size = (uint64_t)conf.n_workers * WORKER_MEMORY_SIZE;
+
+	conf.memory_size = ports_memory_size(&inst->ports, true) + workers_size;
+	conf.plain_size = ports_memory_size(&inst->ports, false) + workers_size;
 	inst->packet_size = conf.memory_size;
 	return eal_start(&inst->eal, &conf, err);
 }
@@ -252,6 +254,7 @@ open_worker(struct instance *inst, unsigned number, struct err *err)
 		.ports = &inst->ports,
 		.flows = inst->memory.header,
 		.snapshots = &inst->snapshots,
+		.handover = &inst->handover,
 		.sample_bell = &inst->sample_bell,
 		.is_spinning = !inst->options->is_sleeping,
 		.idle_spin_us = inst->options->idle_spin_us,
@@ -271,6 +274,10 @@ open_workers(struct instance *inst, struct err *err)
 
 	if (rc < 0)
 		return err_set(err, rc, "no eventfd: %s", strerror(-rc));
+	if ((rc = handover_open(&inst->handover, inst->n_workers, err)) < 0) {
+		close_workers(inst);
+		return rc;
+	}
 	inst->workers = aligned_alloc(alignof(struct worker), size);
 	if (inst->workers == NULL) {
 		close_workers(inst);
@@ -311,6 +318,7 @@ close_workers(struct instance *inst)
 	free(inst->workers);
 	inst->workers = NULL;
 	inst->n_launched = 0;
+	handover_close(&inst->handover);
 	doorbell_close(&inst->sample_bell);
 }
 

@@ -12,6 +12,7 @@
 #include "eal.h"
 #include "err.h"
 #include "flow_memory.h"
+#include "handover.h"
 #include "ports.h"
 #include "snapshot.h"
 
@@ -31,6 +32,7 @@ struct instance {
 	struct next_hops *next_hops;
 	struct snapshots snapshots;
 	struct doorbell sample_bell; /* workers ring, control sleeps */
+	struct handover handover;    /* between workers */
 	struct worker *workers;
 	unsigned n_workers;
 	unsigned n_launched;

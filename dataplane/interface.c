@@ -85,8 +85,10 @@ interface_read_device(const char *name, struct interface_device *device)
 		return;
 	if (ethtool(fd, name, &driver))
 		snprintf(device->driver, sizeof(device->driver), "%.31s", driver.driver);
-	if (ethtool(fd, name, &channels))
+	if (ethtool(fd, name, &channels)) {
+		device->n_combined = channels.combined_count;
 		device->n_queues = channels.combined_count + channels.rx_count;
+	}
 	if (device->n_queues == 0)
 		device->n_queues = 1;
 	close(fd);

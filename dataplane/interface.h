@@ -24,8 +24,9 @@ struct interface_link {
 
 /* What stays. */
 struct interface_device {
-	char driver[32];   /* empty: the driver does not say */
-	unsigned n_queues; /* receive queues in use, combined ones included; at least 1 */
+	char driver[32];     /* empty: the driver does not say */
+	unsigned n_queues;   /* receive queues in use, combined ones included; at least 1 */
+	unsigned n_combined; /* of these; 0: the driver has none that receive and transmit */
 };
 
 /* False: not an RTM_NEWLINK message, or one without what is asked for. */

@@ -58,7 +58,7 @@ static const struct row rows[] = {
 		add_neighbour},
 	{"workers", "CPULIST", "last",
 		"CPUs of the workers, one worker each, as in 3 or 2-3,5; 'last' is the highest CPU\n"
-		"that this process may use.  One worker for now",
+		"that this process may use.  A CPU that is named twice serves two workers",
 		set_workers},
 	{"idle", "sleep|spin", "sleep",
 		"what a worker without packets does; spin takes all of its CPU", set_idle},
@@ -402,8 +402,6 @@ set_workers(struct options *o, const char *value, struct err *err)
 			break;
 		item = stop + 1;
 	}
-	if (o->n_workers > 1)
-		return err_set(err, -EINVAL, "--workers %s: only one worker so far", value);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "icmp.h"
 #include "latency.h"
 #include "ledger.h"
+#include "owner.h"
 #include "packet.h"
 #include "probe.h"
 #include "rewrite.h"
@@ -111,9 +112,8 @@ pipeline_run_errands(struct pipeline *p, struct craft_frames *out, uint64_t now_
 	return errands_run(p->errands, &ledger, out);
 }
 
-/* L4 checksums are not verified; they are carried through.  See packet_is_checksum_partial(). */
 static bool
-admit(struct ledger *ledger, struct pipeline_packet *packet, struct packet_view *view)
+admit(struct ledger *ledger, const struct pipeline_packet *packet, struct packet_view *view)
 {
 	enum karmalb_worker_counter reason = packet_parse(packet->data, packet->size, view);
 
@@ -125,21 +125,46 @@ admit(struct ledger *ledger, struct pipeline_packet *packet, struct packet_view 
 		ledger_count(ledger, KARMALB_COUNTER_DROP_L4_CHECKSUM);
 		return false;
 	}
+	return true;
+}
+
+/* Nobody's packets are for whoever has them to drop. */
+static bool
+is_of_another(const struct ledger *ledger, struct passage *passage, struct pipeline_packet *packet)
+{
+	const struct flow_table *table = ledger->flows;
+
+	if (packet->is_handed_over)
+		return false;
+	unsigned owner = owner_of(ledger->tables, table, &passage->view.key, passage->hash);
+
+	if (owner == table->number)
+		return false;
+	packet->owner = (uint8_t)owner;
+	packet->verdict = PIPELINE_HAND_OVER;
+	return true;
+}
+
+/* L4 checksums are not verified; they are carried through.  See packet_is_checksum_partial(). */
+static inline void
+complete_checksum(
+	struct ledger *ledger, const struct pipeline_packet *packet, const struct packet_view *view)
+{
 	if (ledger->tables->ports[packet->port_in].is_partial_checksum &&
 		packet_is_checksum_partial(packet->data, view)) {
 		packet_complete_checksum(packet->data, view);
 		ledger_count(ledger, KARMALB_COUNTER_CHECKSUM_COMPLETED);
 	}
-	return true;
 }
 
-/* Returns how many are still alive; the others are counted. */
+/* Returns how many are still alive; the others are counted, or are another worker's. */
 static unsigned
 parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packet *packets,
 	unsigned n_packets)
 {
+	bool has_peers = ledger->flows->n_workers > 1;
+	unsigned n = 0, n_others = 0;
 	uint64_t n_bytes = 0;
-	unsigned n = 0;
 
 	for (unsigned i = 0; i < n_packets; i++) {
 		struct pipeline_packet *packet = &packets[i];
@@ -153,11 +178,17 @@ parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packe
 			continue;
 		passage->packet = packet;
 		passage->hash = flow_hash(ledger->flows->hash_key, &passage->view.key);
+		if (__builtin_expect(has_peers, 0) && is_of_another(ledger, passage, packet)) {
+			n_bytes -= packet->size;
+			n_others++;
+			continue;
+		}
+		complete_checksum(ledger, packet, &passage->view);
 		n++;
 	}
 	for (unsigned i = 0; i < n; i++)
 		__builtin_prefetch(flow_bucket_first(ledger->flows, passages[i].hash));
-	ledger->counters[KARMALB_COUNTER_RX_PACKETS] += n_packets;
+	ledger->counters[KARMALB_COUNTER_RX_PACKETS] += n_packets - n_others;
 	ledger->counters[KARMALB_COUNTER_RX_BYTES] += n_bytes;
 	return n;
 }

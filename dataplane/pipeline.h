@@ -25,8 +25,9 @@ struct flow_table;
 #define PIPELINE_SAMPLES_MAX (2 * PIPELINE_BURST_MAX)
 
 enum pipeline_verdict {
-	PIPELINE_SEND, /* rewritten: transmit on 'port_out' */
-	PIPELINE_DROP, /* counted already: free it */
+	PIPELINE_SEND,      /* rewritten: transmit on 'port_out' */
+	PIPELINE_DROP,      /* counted already: free it */
+	PIPELINE_HAND_OVER, /* untouched and not counted: give it to worker 'owner' */
 };
 
 /* One packet.  The caller owns the bytes and fills the upper half. */
@@ -36,19 +37,22 @@ struct pipeline_packet {
 	 * tags come or go.
 	 */
 	uint8_t *data;
-	uint16_t size;    /* bytes at 'data' */
-	uint8_t headroom; /* writable bytes before it; more than 8 are not needed */
-	uint8_t port_in;  /* index into tables.ports */
-	bool is_l4_bad;   /* the device says that the L4 checksum is wrong */
+	uint16_t size;       /* bytes at 'data' */
+	uint8_t headroom;    /* writable bytes before it; more than 8 are not needed */
+	uint8_t port_in;     /* index into tables.ports */
+	bool is_l4_bad;      /* the device says that the L4 checksum is wrong */
+	bool is_handed_over; /* another worker received it and found it to be this one's */
 	/* filled by pipeline_burst() */
 	uint8_t verdict; /* enum pipeline_verdict */
 	uint8_t port_out;
+	uint8_t owner;     /* where the verdict is to hand it over */
 	uint16_t size_out; /* bytes to send from 'data' on, Ethernet padding cut off */
 };
 
 /*
  * The worker writes; control reads counters and slots (relaxed).  The pipeline counts what it
- * receives and everything that happens inside; tx_packets, tx_bytes, samples_lost and drop_tx_full
+ * receives, but for what it wants handed over, and everything that happens inside; tx_packets,
+ * tx_bytes, handed_over, tx_handed_over, samples_lost, drop_tx_full and both drop_..._handover_full
  * are the caller's to count.
  */
 struct pipeline {

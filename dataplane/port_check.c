@@ -58,18 +58,28 @@ check_link(const struct port *port, const struct interface_link *link, struct er
 	return 0;
 }
 
-/* Packets that arrive on a queue of nobody's are lost, so all of the interface's must be ours. */
+/*
+ * Packets that arrive on a queue of nobody's are lost, so all of the interface's must be ours.  The
+ * driver takes the combined ones, or the first one where there are none.
+ */
 static int
-check_queues(struct port *port, unsigned n_queues, uint16_t n_workers, struct err *err)
+check_queues(struct port *port, const struct interface_device *device, struct err *err)
 {
-	if (n_queues > n_workers)
+	unsigned n_taken = device->n_combined > 0 ? device->n_combined : 1;
+
+	if (device->n_queues > n_taken)
 		return err_set(err, -EINVAL,
-			"port %s: interface %s has %u receive queues, more than the %u workers; "
-			"packets on the others would be lost; run: ethtool -L %s combined %u (veth: "
-			"rx %u tx %u)",
-			port->conf.name, port->interface, n_queues, n_workers, port->interface,
-			n_workers, n_workers, n_workers);
-	port->n_queues = (uint16_t)n_queues;
+			"port %s: interface %s has %u receive queues, of which DPDK's AF_XDP "
+			"driver takes %u; packets on the others would be lost; run: ethtool -L %s %s",
+			port->conf.name, port->interface, device->n_queues, n_taken,
+			port->interface, device->n_combined > 0 ? "rx 0" : "rx 1 tx 1");
+	if (n_taken > PORT_QUEUES_MAX)
+		return err_set(err, -EINVAL,
+			"port %s: interface %s has %u queues, at most %u are taken; packets on "
+			"the others would be lost; run: ethtool -L %s combined %u",
+			port->conf.name, port->interface, n_taken, PORT_QUEUES_MAX, port->interface,
+			PORT_QUEUES_MAX);
+	port->n_queues = (uint16_t)n_taken;
 	return 0;
 }
 
@@ -92,7 +102,7 @@ check_default_route(const struct port *port, struct netlink *nl, struct err *err
 }
 
 static int
-check_af_xdp(struct port *port, struct netlink *nl, uint16_t n_workers, struct err *err)
+check_af_xdp(struct port *port, struct netlink *nl, struct err *err)
 {
 	const char *interface = port->conf.device + strlen(AF_XDP_PREFIX);
 	struct interface_device device;
@@ -116,7 +126,7 @@ check_af_xdp(struct port *port, struct netlink *nl, uint16_t n_workers, struct e
 	if (error != 0)
 		return error;
 	interface_read_device(interface, &device);
-	error = check_queues(port, device.n_queues, n_workers, err);
+	error = check_queues(port, &device, err);
 	if (error != 0)
 		return error;
 	port->is_partial_checksum = port->conf.rx_checksum == PORT_CHECKSUM_PARTIAL ||
@@ -247,7 +257,7 @@ ports_check(struct ports *ports, uint16_t n_workers, struct err *err)
 		port->mtu = PORT_MTU_DEFAULT;
 		error = check_distinct(ports, i, err);
 		if (error == 0 && port->kind == PORT_AF_XDP)
-			error = check_af_xdp(port, &nl, n_workers, err);
+			error = check_af_xdp(port, &nl, err);
 		if (error == 0 && port->kind == PORT_AF_XDP)
 			error = bpf_object_path("steer.bpf.o", path, err);
 	}

@@ -25,6 +25,7 @@ struct port_memory {
 	unsigned n_buffers;
 	uint16_t data_room; /* bytes per buffer behind its struct rte_mbuf */
 	size_t pool_size;   /* bytes, all told */
+	size_t plain_size;  /* the same without huge pages: no buffer crosses a page's border */
 };
 
 /* What the checked ports need. */

@@ -170,6 +170,12 @@ device_configure(struct port *port, struct err *err)
 		(info.max_rx_queues < port->n_queues || info.max_tx_queues < port->n_queues))
 		port->n_queues = RTE_MIN(info.max_rx_queues, info.max_tx_queues);
 	conf.rxmode.mtu = port->mtu;
+	if (error == 0 && port->n_queues > 1 && info.flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			info.flow_type_rss_offloads &
+			(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	}
 	if (error == 0)
 		error = rte_eth_dev_configure(port->id, port->n_queues, port->n_queues, &conf);
 	if (error != 0)

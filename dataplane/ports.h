@@ -98,16 +98,18 @@ struct port_counters {
 };
 
 /*
- * Looks at each port's device without changing anything: it exists, is up, has a fitting MTU and
- * number of queues ('n_workers' at most), no foreign XDP program and no living owner.  Needs no
- * EAL.  0, or a negative errno and a sentence.
+ * Looks at each port's device without changing anything: it exists, is up, has a fitting MTU,
+ * queues that the driver can take, no foreign XDP program and no living owner.  A device without
+ * queues of its own gets one for each of the 'n_workers'.  Needs no EAL.  0, or a negative errno
+ * and a sentence.
  */
 int
 ports_check(struct ports *ports, uint16_t n_workers, struct err *err);
 
-/* Bytes of DPDK memory that ports_open() is going to need.  After ports_check(). */
+/* Bytes of DPDK memory, in huge pages or in others, that ports_open() needs.  After ports_check().
+ */
 size_t
-ports_memory_size(const struct ports *ports);
+ports_memory_size(const struct ports *ports, bool is_huge);
 
 /*
  * Opens and starts all ports.  From here on packets for what is served arrive in the queues, and

@@ -9,26 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_ethdev.h>
-#include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
 #include <karmalb/clock.h>
 
-#include "craft.h"
+#include "burst.h"
+#include "handover.h"
+#include "owner.h"
 #include "ports.h"
 #include "snapshot.h"
-
-#define TX_TRIES 4
-
-/* Only this worker writes its counters; relaxed, since control reads them at any time. */
-static inline void
-count(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
 
 static void
 open_queues(struct worker *w);
@@ -71,6 +62,7 @@ worker_open(struct worker *w, const struct worker_conf *conf, uint64_t random, s
 		worker_close(w);
 		return err_set(err, rc, "worker %u: no eventfd: %s", conf->number, strerror(-rc));
 	}
+	conf->handover->bells[conf->number] = &w->bell;
 	return 0;
 }
 
@@ -96,7 +88,8 @@ worker_run(void *worker)
 		then_us = now_us;
 		now_us = karmalb_now_us();
 		if (n_packets > 0)
-			count(&w->busy_us, now_us - then_us);
+			__atomic_store_n(
+				&w->busy_us, w->busy_us + now_us - then_us, __ATOMIC_RELAXED);
 	}
 	rte_rcu_qsbr_thread_offline(rcu, w->conf.number);
 	rte_rcu_qsbr_thread_unregister(rcu, w->conf.number);
@@ -137,11 +130,24 @@ static void
 open_queues(struct worker *w)
 {
 	const struct ports *ports = w->conf.ports;
+	unsigned n_workers = w->conf.handover->n_workers, number = w->conf.number, before = 0;
 
 	idle_init(&w->idle, &w->bell, w->conf.idle_spin_us, w->conf.is_spinning);
 	for (unsigned i = 0; i < w->n_ports; i++) {
-		w->queues[i].port_id = ports->port[i].id;
-		idle_watch(&w->idle, ports->port[i].xsk_fds[w->conf.number]);
+		const struct port *port = &ports->port[i];
+		unsigned queue = owner_queue_to_send(before, port->n_queues, number, n_workers);
+
+		w->ports[i].id = port->id;
+		w->ports[i].queue = (uint16_t)queue;
+		w->ports[i].owner = (uint16_t)owner_of_queue(before, queue, n_workers);
+		for (queue = 0; queue < port->n_queues; queue++) {
+			if (owner_of_queue(before, queue, n_workers) != number)
+				continue;
+			w->queues[w->n_queues++] =
+				(struct worker_queue){(uint8_t)i, (uint16_t)queue};
+			idle_watch(&w->idle, port->xsk_fds[queue]);
+		}
+		before += port->n_queues;
 	}
 }
 
@@ -153,166 +159,36 @@ sleep_until_work(struct worker *w, uint64_t now_us)
 
 	rte_rcu_qsbr_thread_offline(rcu, w->conf.number);
 	doorbell_arm(&w->bell);
-	if (!atomic_load_explicit(&w->is_stopping, memory_order_relaxed))
+	if (!atomic_load_explicit(&w->is_stopping, memory_order_relaxed) &&
+		!handover_has_work(w->conf.handover, w->conf.number))
 		idle_block(&w->idle, now_us, w->tick_us);
 	doorbell_disarm(&w->bell);
 	rte_rcu_qsbr_thread_online(rcu, w->conf.number);
 }
 
-static void
-push_samples(struct worker *w)
-{
-	unsigned n = w->pipeline.n_samples;
-
-	if (n == 0)
-		return;
-	unsigned n_pushed = rte_ring_sp_enqueue_burst_elem(
-		w->samples, w->pushed, sizeof(w->pushed[0]), n, NULL);
-
-	if (n_pushed < n)
-		count(&w->pipeline.counters[KARMALB_COUNTER_SAMPLES_LOST], n - n_pushed);
-	w->pipeline.n_samples = 0;
-	doorbell_ring(w->conf.sample_bell);
-}
-
-/* Describes received mbufs to the pipeline.  Bounded by PIPELINE_BURST_MAX. */
-static void
-describe(struct pipeline_packet *packets, struct rte_mbuf **mbufs, unsigned n, uint8_t port)
-{
-	for (unsigned i = 0; i < n; i++) {
-		const struct rte_mbuf *m = mbufs[i];
-
-		/* A chain of segments is cut to its first; no port of ours makes them. */
-		packets[i] = (struct pipeline_packet){
-			.data = rte_pktmbuf_mtod(m, uint8_t *),
-			.size = m->nb_segs == 1 ? m->data_len : 0,
-			.headroom = (uint8_t)RTE_MIN(rte_pktmbuf_headroom(m), UINT8_MAX),
-			.port_in = port,
-			.is_l4_bad = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) ==
-				     RTE_MBUF_F_RX_L4_CKSUM_BAD,
-		};
-	}
-}
-
-/* Puts a finished packet to the others of its port.  Room for a whole burst is there. */
-static inline void
-queue_packet(struct worker *w, const struct pipeline_packet *p, struct rte_mbuf *m)
-{
-	struct worker_queue *q = &w->queues[p->port_out];
-
-	m->data_off = (uint16_t)(p->data - (uint8_t *)m->buf_addr); /* VLAN tags came or went */
-	m->data_len = p->size_out;
-	m->pkt_len = p->size_out;
-	m->ol_flags = 0;
-	q->mbufs[q->n_mbufs++] = m;
-}
-
-static uint64_t
-sum_sizes(struct rte_mbuf *const *mbufs, unsigned n)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += mbufs[i]->pkt_len;
-	return sum;
-}
-
-/* What the device does not take after TX_TRIES is dropped: the wire is full, waiting helps not. */
-static void
-flush_queue(struct worker *w, struct worker_queue *q)
-{
-	uint64_t *counters = w->pipeline.counters;
-	uint64_t size = sum_sizes(q->mbufs, q->n_mbufs); /* sent ones are no longer ours */
-	unsigned n_sent = 0;
-
-	for (unsigned i = 0; i < TX_TRIES && n_sent < q->n_mbufs; i++)
-		n_sent += rte_eth_tx_burst(q->port_id, w->conf.number, &q->mbufs[n_sent],
-			(uint16_t)(q->n_mbufs - n_sent));
-	if (n_sent < q->n_mbufs) {
-		size -= sum_sizes(&q->mbufs[n_sent], q->n_mbufs - n_sent);
-		count(&counters[KARMALB_COUNTER_DROP_TX_FULL], q->n_mbufs - n_sent);
-		rte_pktmbuf_free_bulk(&q->mbufs[n_sent], q->n_mbufs - n_sent);
-	}
-	count(&counters[KARMALB_COUNTER_TX_PACKETS], n_sent);
-	count(&counters[KARMALB_COUNTER_TX_BYTES], size);
-	q->n_mbufs = 0;
-}
-
-/* One burst of one port, from receive to transmit.  Returns the number of packets received. */
-static unsigned
-forward_burst(struct worker *w, unsigned port, uint64_t now_us)
-{
-	struct rte_mbuf *mbufs[PIPELINE_BURST_MAX], *dropped[PIPELINE_BURST_MAX];
-	struct pipeline_packet packets[PIPELINE_BURST_MAX];
-	unsigned n_dropped = 0;
-	unsigned n = rte_eth_rx_burst(
-		w->queues[port].port_id, w->conf.number, mbufs, PIPELINE_BURST_MAX);
-
-	if (n == 0)
-		return 0;
-	describe(packets, mbufs, n, (uint8_t)port);
-	pipeline_burst(&w->pipeline, packets, n, now_us);
-	for (unsigned i = 0; i < n; i++) {
-		if (packets[i].verdict == PIPELINE_SEND)
-			queue_packet(w, &packets[i], mbufs[i]);
-		else
-			dropped[n_dropped++] = mbufs[i];
-	}
-	/* Bounded by KARMALB_PORTS_MAX. */
-	for (unsigned i = 0; i < w->n_ports; i++)
-		if (w->queues[i].n_mbufs > 0)
-			flush_queue(w, &w->queues[i]);
-	if (n_dropped > 0)
-		rte_pktmbuf_free_bulk(dropped, n_dropped);
-	push_samples(w);
-	return n;
-}
-
-/* Frames that nobody sent to us.  True: more at once. */
-static bool
-run_errands(struct worker *w, uint64_t now_us)
-{
-	struct rte_mbuf *mbufs[CRAFT_FRAMES_MAX];
-	struct craft_frames frames = {0};
-
-	if (rte_pktmbuf_alloc_bulk(w->conf.ports->pool, mbufs, CRAFT_FRAMES_MAX) == 0)
-		frames.n_max = CRAFT_FRAMES_MAX;
-	for (unsigned i = 0; i < frames.n_max; i++)
-		frames.data[i] = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
-	bool is_more = pipeline_run_errands(&w->pipeline, &frames, now_us);
-
-	for (unsigned i = 0; i < frames.n; i++) {
-		struct worker_queue *q = &w->queues[frames.ports[i]];
-
-		mbufs[i]->data_len = frames.sizes[i];
-		mbufs[i]->pkt_len = frames.sizes[i];
-		q->mbufs[q->n_mbufs++] = mbufs[i];
-	}
-	for (unsigned i = 0; i < w->n_ports; i++)
-		if (w->queues[i].n_mbufs > 0)
-			flush_queue(w, &w->queues[i]);
-	if (frames.n < frames.n_max)
-		rte_pktmbuf_free_bulk(&mbufs[frames.n], frames.n_max - frames.n);
-	return is_more;
-}
-
 static unsigned
 take_turn(struct worker *w, uint64_t now_us)
 {
-	unsigned n = 0;
+	unsigned n_workers = w->conf.handover->n_workers, n = 0;
 
 	w->pipeline.tables = snapshots_current(w->conf.snapshots);
 	/*
 	 * What arrives before it is known for whom would be dropped.  On an interface XDP takes
-	 * nothing until then; any other device keeps its packets, files above all.
+	 * nothing until then; any other device keeps its packets, files above all.  Bounded by
+	 * WORKER_QUEUES_MAX.
 	 */
-	for (unsigned i = 0; i < w->n_ports; i++)
-		if (w->pipeline.tables->epoch != 0 || w->conf.ports->port[i].ifindex != 0)
-			n += forward_burst(w, i, now_us);
+	for (unsigned i = 0; i < w->n_queues; i++)
+		if (w->pipeline.tables->epoch != 0 ||
+			port_has_interface(&w->conf.ports->port[w->queues[i].port]))
+			n += burst_receive(w, i, now_us);
+	/* Bounded by KARMALB_WORKERS_MAX. */
+	for (unsigned from = 0; from < n_workers; from++)
+		if (from != w->conf.number)
+			n += burst_take_over(w, from, now_us);
 	if (now_us >= w->tick_us) {
 		w->tick_us = pipeline_tick(&w->pipeline, now_us);
-		push_samples(w);
-		if (errands_are_due(&w->errands) && run_errands(w, now_us))
+		burst_push_samples(w);
+		if (errands_are_due(&w->errands) && burst_run_errands(w, now_us))
 			w->tick_us = now_us;
 	}
 	return n;

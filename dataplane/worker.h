@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One polling worker: receive, pipeline, transmit, sleep.  Worker w owns queue w of each port and
- * alone receives and transmits there.  It knows no other worker and no control code: it meets them
- * at the snapshot, the sample ring, the doorbells and its counters.
+ * One polling worker: receive, pipeline, transmit, sleep.  It owns some of the ports' queues, alone
+ * receives and transmits there, and owns some of the flows (owner.h), whose packets it alone
+ * handles.  What is another's it hands over.  It knows no other worker and no control code: it
+ * meets them at the hand-over rings, the snapshot, the sample ring, the doorbells and its counters.
  */
 #pragma once
 
@@ -20,8 +21,10 @@
 #include "sample.h"
 
 #define WORKER_RING_SAMPLES 32768 /* 5 ms of a million new connections a second, and some */
+#define WORKER_QUEUES_MAX   IDLE_QUEUES_MAX
 
 struct flow_header;
+struct handover;
 struct ports;
 struct rte_mbuf;
 struct rte_ring;
@@ -32,15 +35,30 @@ struct worker_conf {
 	const struct ports *ports;    /* open; outlive the worker */
 	struct flow_header *flows;    /* likewise */
 	struct snapshots *snapshots;  /* likewise */
+	struct handover *handover;    /* likewise; open */
 	struct doorbell *sample_bell; /* rung after samples were pushed */
 	bool is_spinning;             /* never sleep */
 	uint32_t idle_spin_us;        /* poll on for this long after the last packet */
 };
 
+/* A queue that the worker receives on. */
 struct worker_queue {
-	uint16_t port_id; /* DPDK's */
-	uint16_t n_mbufs; /* waiting in 'mbufs' for the end of the burst */
+	uint8_t port; /* index into worker.ports */
+	uint16_t queue;
+};
+
+/* Packets that wait for the end of the burst. */
+struct worker_batch {
+	unsigned n;
 	struct rte_mbuf *mbufs[PIPELINE_BURST_MAX];
+};
+
+/* How packets leave by a port. */
+struct worker_port {
+	uint16_t id;    /* DPDK's */
+	uint16_t queue; /* always by this one */
+	uint16_t owner; /* the worker that transmits on it */
+	struct worker_batch batch;
 };
 
 struct worker {
@@ -50,6 +68,7 @@ struct worker {
 	struct slot_counters *slots; /* KARMALB_SLOTS_MAX; worker writes, control reads */
 	struct rte_ring *samples;    /* worker puts, control gets */
 	unsigned n_ports;
+	unsigned n_queues;
 
 	/* control writes */
 	atomic_bool is_stopping;
@@ -68,7 +87,9 @@ struct worker {
 	/* worker only */
 	struct idle idle;
 	uint64_t tick_us; /* when the pipeline wants its next tick */
-	struct worker_queue queues[KARMALB_PORTS_MAX];
+	struct worker_port ports[KARMALB_PORTS_MAX];
+	struct worker_queue queues[WORKER_QUEUES_MAX];
+	struct worker_batch batches[KARMALB_WORKERS_MAX]; /* for other workers */
 	struct sample pushed[PIPELINE_SAMPLES_MAX];
 };
 

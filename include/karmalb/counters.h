@@ -30,10 +30,12 @@ enum karmalb_outcome {
 /* What one worker counts besides the outcomes.  'drop_' rows are reasons for which a packet died.
  */
 #define KARMALB_WORKER_COUNTERS(X)                                                               \
-	X(RX_PACKETS, rx_packets, "packets received")                                            \
+	X(RX_PACKETS, rx_packets, "packets received, counted by the worker that handles them")   \
 	X(RX_BYTES, rx_bytes, "bytes received, Ethernet header included")                        \
 	X(TX_PACKETS, tx_packets, "packets given to the device")                                 \
 	X(TX_BYTES, tx_bytes, "bytes given to the device, Ethernet header included")             \
+	X(HANDED_OVER, handed_over, "packets given to the worker that owns their flow")          \
+	X(TX_HANDED_OVER, tx_handed_over, "packets given to the worker that owns the tx queue")  \
 	X(FLOWS_OPENED, flows_opened, "flows created by a SYN or datagram")                      \
 	X(FLOWS_CLOSED, flows_closed, "flows that ended: closed, reset, replaced or expired")    \
 	X(FLOWS_REPLACED, flows_replaced, "closing or resting flows replaced by a new SYN")      \
@@ -62,6 +64,8 @@ enum karmalb_outcome {
 	X(DROP_PORT_DOWN, drop_port_down, "the port to leave by has no link")                    \
 	X(DROP_TOO_BIG, drop_too_big, "packet larger than the MTU of the port to leave by")      \
 	X(DROP_HEADROOM, drop_headroom, "no room before it for the client's VLAN tags")          \
+	X(DROP_HANDOVER_FULL, drop_handover_full, "ring to the flow's worker full")              \
+	X(DROP_TX_HANDOVER_FULL, drop_tx_handover_full, "ring to the tx queue's worker full")    \
 	X(DROP_TX_FULL, drop_tx_full, "device took no more packets")
 
 enum karmalb_worker_counter {

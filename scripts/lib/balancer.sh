@@ -2,6 +2,18 @@
 # shellcheck shell=bash
 # The balancer in namespace 'lb': configuration, start, questions.  Sourced after world.sh.
 
+# Options of the data plane beyond those that the configuration yields.
+DATAPLANE_OPTIONS=()
+
+# worker_cpus N: a list of N of the CPUs that we may use, again from the first where they do not
+# suffice; for the data plane's option --workers.
+worker_cpus() {
+	/usr/bin/python3 -c '
+import os, sys
+cpus = sorted(os.sched_getaffinity(0))
+print(*(cpus[i % len(cpus)] for i in range(int(sys.argv[1]))), sep=",")' "$1"
+}
+
 # balancer_configure MIRRORS SERVICE_LINES [DATAPLANE_LINES]: writes karmalb.conf with one service
 # 'web' at the VIP; the lines are settings of these groups.
 balancer_configure() {
@@ -41,7 +53,7 @@ dataplane_start() {
 		return 1
 	}
 	spawn dataplane lb "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
-		--arguments "$WORLD_DIR/dataplane.arguments"
+		--arguments "$WORLD_DIR/dataplane.arguments" "${DATAPLANE_OPTIONS[@]}"
 	wait_for 20 "the data plane to open its socket" dataplane_is_there || {
 		log_tail "$WORLD_DIR/log/dataplane"
 		return 1

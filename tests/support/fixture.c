@@ -139,10 +139,13 @@ static struct fixture_result
 run_one(struct fixture *f, uint8_t port_in, const uint8_t *bytes, unsigned size, bool is_checked)
 {
 	uint8_t *room = malloc(FIXTURE_HEADROOM + size);
-	struct pipeline_packet packet = {.data = room + FIXTURE_HEADROOM,
+	struct pipeline_packet packet = {
+		.data = room + FIXTURE_HEADROOM,
 		.size = (uint16_t)size,
 		.headroom = FIXTURE_HEADROOM,
-		.port_in = port_in};
+		.port_in = port_in,
+		.is_handed_over = f->header->n_workers > 1, /* it is the only one that runs */
+	};
 	struct fixture_result result = {.is_sent = false};
 	uint64_t before[KARMALB_N_COUNTERS];
 	unsigned n_drops = 0;

@@ -57,7 +57,7 @@ START_TEST(every_option_reaches_its_field)
 			"front=af_xdp:eth1,rx_checksum=partial,reply_via=route,"
 			"default_route=take",
 			"--port=back=net_null0,size=64,copy=1,rx_checksum=wire", SOURCE,
-			"--source=10.0.1.1", "--workers=1-1", "--idle=spin", "--idle-spin-us=0",
+			"--source=10.0.1.1", "--workers=1-3,0,1", "--idle=spin", "--idle-spin-us=0",
 			"--huge-pages=512M", "--max-flows=2M", "--max-half-open=10K", "--assign=no",
 			"--neighbour=10.0.1.1=02:00:00:00:00:01,port=back", "--neighbour",
 			"default=02:00:00:00:00:02", NULL) == 0,
@@ -74,7 +74,11 @@ START_TEST(every_option_reaches_its_field)
 	ck_assert(o.ports[0].may_take_default_route);
 	ck_assert(!o.ports[1].may_take_default_route);
 	ck_assert_uint_eq(o.n_sources, 17);
+	ck_assert_uint_eq(o.n_workers, 5);
 	ck_assert_uint_eq(o.worker_cpus[0], 1);
+	ck_assert_uint_eq(o.worker_cpus[2], 3);
+	ck_assert_uint_eq(o.worker_cpus[3], 0);
+	ck_assert_uint_eq(o.worker_cpus[4], 1);
 	ck_assert(!o.is_sleeping);
 	ck_assert_uint_eq(o.idle_spin_us, 0);
 	ck_assert_uint_eq(o.huge_pages_size, UINT64_C(512) << 20);
@@ -148,7 +152,7 @@ static const struct {
 	{"--source=2001:db8::g", "expected ADDRESS or ADDRESS/BITS"},
 	{"--source=2001:db8::1/129", "expected ADDRESS or ADDRESS/BITS"},
 	{"--neighbour=10.0.0.1", "expected ADDRESS|default=MAC"},
-	{"--workers=0-1", "only one worker"},
+	{"--workers=0-64", "expected CPUs"},
 	{"--workers=x", "expected CPUs"},
 	{"--workers=3-2", "expected CPUs"},
 	{"--workers=1,", "expected CPUs"},

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 300 s
+# Two and three workers behind the one queue of a veth: every worker has its share of the flows,
+# clients notice nothing, all count the same, mirrors that take turns do so over all workers, and
+# a balancer that was killed comes back, with another number of workers, too.
+. "$(dirname "$0")/_init.sh"
+
+# spread WORKERS FIELD: the lowest and highest of that field, in % of an even share.
+spread() {
+	ask_json 'SHOW STATUS' "(lambda n: [round(100 * x * len(n) / max(sum(n), 1), 2)
+		for x in (min(n), max(n))])([r[f'worker_{w}_$2'] for w in range($1)])"
+}
+
+# All that the port took was handled, and all that was handled left or was dropped for a reason.
+books_are_even() {
+	ask_json 'SHOW STATUS' "int(r['rx_packets'] == r['port_0_steered'] - r['port_0_rx_missed'] and
+		r['tx_packets'] == r['rx_packets'] - r['dropped'] and
+		r['flows_opened'] == sum(r[f'worker_{w}_flows_opened'] for w in range(r['workers'])))" |
+		grep -qx 1
+}
+
+load_is_done() {
+	load_requests_more_than 6000
+}
+
+# run_with CPUS: one worker on each.
+run_with() {
+	local list n n_requests lowest highest m
+	IFS=, read -ra list <<<"$1"
+	n=${#list[@]}
+	step "$n workers on CPUs $1"
+	DATAPLANE_OPTIONS=(--workers "$1")
+	dataplane_start || fail "the data plane did not start"
+	controlplane_start || fail "the control plane did not start"
+	expect_equal "workers" "$(counter workers)" "$n"
+
+	step "more than 6000 connections, 96 at a time"
+	for m in m1 m2 m3; do : >"$WORLD_DIR/$m/access"; done
+	load_start --clients 96 --rate 1500 --timeout-ms 20000
+	wait_for 60 "6000 requests" load_is_done || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
+	load_stop
+	cat "$WORLD_DIR/load.json"
+	expect_equal "failed requests" "$(load_failed)" 0
+	n_requests=$(load_value 'r["requests"]')
+	wait_for 10 "$n_requests flows to be counted" counter_is_between flows_opened "$n_requests" "$n_requests" ||
+		fail "flows: $(counter flows_opened), connections: $n_requests"
+
+	# One standard deviation of a fair draw is 1.8 % at most.
+	read -r lowest highest <<<"$(spread "$n" flows_opened)"
+	step "flows of a worker: $lowest to $highest % of an even share"
+	expect_between "flows of the worker that has fewest, in % of an even share" "$lowest" 90 100
+	expect_between "flows of the worker that has most" "$highest" 100 110
+	read -r lowest highest <<<"$(spread "$n" rx_packets)"
+	step "packets of a worker: $lowest to $highest %"
+	expect_between "packets of the worker that has fewest" "$lowest" 1 100
+
+	step "the mirrors took turns"
+	for m in m1 m2 m3; do
+		expect_between "answers of $m" "$(mirror_answers $m)" $((n_requests / 3)) $((n_requests / 3 + 1))
+		expect_equal "answers of $m that the client counted" \
+			"$(load_value "r['mirrors']['$m']")" "$(mirror_answers $m)"
+	done
+
+	step "16 downloads of 4 MB from 16 addresses at a time"
+	download_all
+	wait_for 10 "the books to be even" books_are_even ||
+		fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k or 'flows_opened' in k}")"
+	step "handed over: $(counter handed_over) received and $(counter tx_handed_over) finished packets, lost $(drops drop_handover_full) and $(drops drop_tx_handover_full)"
+	expect_between "packets handed over" "$(counter handed_over)" 1000 100000000
+}
+
+download_all() {
+	local i jobs=()
+	for ((i = 0; i < 16; i++)); do
+		in_ns client curl -sS --max-time 60 --interface "10.99.0.$((32 + i))" -o "$WORLD_DIR/got.$i" \
+			"http://$WORLD_VIP/body/file" &
+		jobs+=($!)
+	done
+	for i in "${jobs[@]}"; do
+		wait "$i" || fail "a download failed"
+	done
+	for ((i = 0; i < 16; i++)); do
+		cmp "$WORLD_DIR/got.$i" "$WORLD_DIR/m1/body/file" || fail "download $i is not what was sent"
+	done
+}
+
+make_world 3
+head -c 4000000 /dev/urandom >"$WORLD_DIR/m1/body/file"
+for m in m2 m3; do
+	cp "$WORLD_DIR/m1/body/file" "$WORLD_DIR/$m/body/file"
+done
+for ((i = 0; i < 16; i++)); do
+	in_ns client ip addr add "10.99.0.$((32 + i))/24" dev eth0
+done
+balancer_configure 3 'ha_strategy = "roundrobin"; ha_ping_interval = "0"; agent_connect_timeout = "20s";' \
+	'huge_pages = "0"; max_flows = 65536;'
+
+run_with "$(worker_cpus 2)"
+
+step "the data plane is killed, and comes back with three workers"
+slay dataplane
+finish controlplane
+run_with "$(worker_cpus 3)"
+
+step "a clean stop leaves nothing behind"
+finish controlplane
+finish dataplane
+grep -q stopped "$WORLD_DIR/log/dataplane" || fail "the data plane did not stop by itself"
+expect_equal "addresses left" "$(in_ns lb ip -o addr show dev eth0 | grep -c "10.99.0.10/\|10.99.0.24[0-9]/\|10.99.0.25[0-9]/" || true)" 0
+expect_equal "programs left" "$(in_ns lb ip -d link show dev eth0 | grep -c xdp || true)" 0
