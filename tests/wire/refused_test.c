@@ -148,8 +148,8 @@ END_TEST
 
 START_TEST(number_that_no_control_plane_sends_is_refused)
 {
-	static const uint16_t numbers[] = {0, 6, 15, KARMALB_MESSAGE_WELCOME,
-		KARMALB_MESSAGE_SLOT_TOTALS, KARMALB_MESSAGE_REFUSED, 23, UINT16_MAX};
+	static const uint16_t numbers[] = {0, 10, 15, KARMALB_MESSAGE_WELCOME,
+		KARMALB_MESSAGE_SLOT_TOTALS, KARMALB_MESSAGE_REFUSED, 26, UINT16_MAX};
 	uint32_t size = karmalb_message_size(numbers[_i]);
 
 	expect_frame_refused(numbers[_i], size ? size : 16, size ? size : 16, "message number");
