@@ -34,13 +34,12 @@ tell(const struct model_service *s, struct model_mirror *m, uint64_t applied_us)
 			    ? (double)(applied_us - m->reaction.failed_us) / KARMALB_MILLISECOND
 			    : 0;
 
-	if (log_limit_allows(&m->log_limit, applied_us)) {
-		log_info("mirror %s/%s: no new connections, %.1f ms after its last failure",
-			s->name, m->conf.name, ms);
-		history_add(HISTORY_MIRROR,
-			"mirror %s/%s: no new connections, %.1f ms after its last failure", s->name,
-			m->conf.name, ms);
-	}
+	log_limited(&m->log_limit, applied_us, LOG_LEVEL_INFO,
+		"mirror %s/%s: no new connections, %.1f ms after its last failure", s->name,
+		m->conf.name, ms);
+	history_add(HISTORY_MIRROR,
+		"mirror %s/%s: no new connections, %.1f ms after its last failure", s->name,
+		m->conf.name, ms);
 }
 
 void
