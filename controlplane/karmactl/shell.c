@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -92,28 +93,46 @@ expand(const char *line, size_t length)
 	return strdup(line);
 }
 
+static bool
+is_offered(const struct completions *completions, const char *word)
+{
+	for (unsigned i = 0; i < completions->n_words; i++)
+		if (strcasecmp(completions->words[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The first word may be one of karmactl's own. */
+static void
+offer_shortcuts(const char *line, size_t length, const struct completions *completions, FILE *out)
+{
+	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]); i++)
+		if (strncmp(shortcuts[i].word, line, length) == 0 &&
+			!is_offered(completions, shortcuts[i].word))
+			fprintf(out, "%s\n", shortcuts[i].word);
+}
+
 void
 shell_complete(const char *line, const char *socket, FILE *out)
 {
-	struct completions completions;
+	struct completions completions = {.n_words = 0};
 	struct complete *complete;
 	char *help, *text;
 	size_t length;
+	bool is_first;
 
 	line += strspn(line, " \t");
 	length = strcspn(line, " \t");
-	for (size_t i = 0; line[length] == '\0' && i < sizeof(shortcuts) / sizeof(shortcuts[0]);
-		i++)
-		if (strncmp(shortcuts[i].word, line, length) == 0)
-			fprintf(out, "%s\n", shortcuts[i].word);
+	is_first = line[length] == '\0';
 	help = ask_help(socket);
-	text = line[length] == '\0' ? strdup(line) : expand(line, length);
+	text = is_first ? strdup(line) : expand(line, length);
 	complete = help != NULL ? complete_create(help) : NULL;
-	if (complete != NULL && text != NULL) {
+	if (complete != NULL && text != NULL)
 		complete_text(complete, text, strlen(text), &completions);
-		for (unsigned i = 0; i < completions.n_words; i++)
-			fprintf(out, "%s\n", completions.words[i]);
-	}
+	for (unsigned i = 0; i < completions.n_words; i++)
+		fprintf(out, "%s\n", completions.words[i]);
+	if (is_first)
+		offer_shortcuts(line, length, &completions, out);
 	complete_free(complete);
 	free(help);
 	free(text);

@@ -131,24 +131,55 @@ def configuration_page(settings, version):
     return page
 
 
+KARMACTL_OPTIONS = [
+    ("-e, --execute STATEMENT", "run it; may be given more than once. One argument may hold several, parted by ;"),
+    ("-s, --socket PATH", "of the control plane; else $KARMALB_CONTROL, else the first that answers of "
+     "/run/karmalb/control.sock and /run/karmalb-demo/control.sock"),
+    ("-j, --json", "all that the control plane says as JSON, on standard output"),
+    ("-t, --tsv", "answers as tab-separated values, a row of names first; what is not known is \\N"),
+    ("-n, --count COUNT", "tables that top shows before it ends"),
+    ("-h, --help", "options, short forms and statements"),
+    ("-V, --version", "the version"),
+]
+
+KARMACTL_SHORT = [
+    ("top [SERVICE]", "SHOW MIRRORS again every second; q or Ctrl-C ends it"),
+    ("why [MIRROR|SERVICE]", "why it has the share it has: WHY"),
+    ("events [SINCE]", "what happened of late: SHOW EVENTS"),
+    ("check SERVICE", "do its mirrors answer: CHECK SERVICE"),
+]
+
+
 def statements_page(statements, version):
     page = Page("karmactl", 1, "ask and steer the karmalb load balancer", version)
     page.section("SYNOPSIS")
-    page.example("karmactl [OPTION...] -e STATEMENT\nkarmactl [OPTION...] WORD...\nkarmactl")
+    page.example("karmactl [OPTION...] STATEMENT\nkarmactl [OPTION...] -e STATEMENT...\n"
+                 "karmactl [OPTION...] top|why|events|check [WORD]\nkarmactl [OPTION...]")
     page.section("DESCRIPTION")
-    page.text("Sends statements to the control plane over /run/karmalb/control.sock. Without one "
-              "it shows a prompt. karmactl --help lists its options and short forms.",
+    page.text("Sends statements to the control plane over its socket and shows the answers. Without "
+              "a statement it shows a prompt on a terminal, with history and completion, and "
+              "reads statements from a pipe.",
               "Words in small letters stand for values; [ ] is what may be left out, | parts "
               "alternatives. A statement of the second kind needs the right to change: root, or "
-              "the group karmalb-admin.")
-    for kind, title in (("READ", "STATEMENTS THAT READ"), ("CHANGE", "STATEMENTS THAT CHANGE")):
+              "the group karmalb-admin. The fields of answers are explained in "
+              "/usr/share/doc/karmalb/statements.md.")
+    page.section("OPTIONS")
+    for title, text in KARMACTL_OPTIONS:
+        page.entry(title, text + ".")
+    page.section("SHORT FORMS")
+    for title, text in KARMACTL_SHORT:
+        page.entry(title, text + ".")
+    for kinds, title in ((("READ",), "STATEMENTS THAT READ"),
+                         (("CHANGE", "EDIT"), "STATEMENTS THAT CHANGE")):
         page.section(title)
         for _, of, syntax, help_text, example in statements:
-            if of == kind:
+            if of in kinds:
                 page.entry(syntax, help_text + ".", f"Example: {example}")
     page.section("EXIT STATUS")
-    page.text("0 done; another status, with a sentence on standard error, if the statement was "
-              "wrong, not allowed, or the control plane did not answer.")
+    page.text("0 done; 1 refused or not understood, with a sentence on standard error, or with "
+              "--json as {\"error\": ...} on standard output; 2 usage; 3 no control plane.")
+    page.section("FILES")
+    page.entry("~/.karmactl_history", "what was typed at the prompt.")
     page.section("SEE ALSO")
     page.text("karmalb(8), karmalb.conf(5)")
     return page

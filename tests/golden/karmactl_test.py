@@ -133,6 +133,39 @@ class Forms(unittest.TestCase):
         self.assertEqual(run("SHOW SERVICES", path=self.path, env=env)[0], DONE)
 
 
+class Shell(unittest.TestCase):
+    """What bash's completion offers."""
+
+    COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                              "../../scripts/install/karmactl.bash")
+
+    def complete(self, *words, path="/nonexistent"):
+        """As bash does after Tab at the end of these words."""
+        script = """source "$0"; socket=$1; shift
+            COMP_WORDS=("$KARMACTL" -s "$socket" "$@"); COMP_CWORD=$(($# + 2)); COMPREPLY=()
+            _karmactl; printf '%s\\n' "${COMPREPLY[@]}"; """
+        done = subprocess.run(["bash", "-c", script, self.COMPLETION, path, *words], check=True,
+                              capture_output=True, text=True, timeout=surface.WAIT_S,
+                              env={**surface.environment(), "KARMACTL": PROGRAMS.karmactl})
+        return done.stdout.split()
+
+    def test_statements_are_known_without_a_control_plane(self):
+        self.assertEqual(self.complete("show", "flo"), ["flows"])
+        self.assertEqual(self.complete("che"), ["check"])
+        self.assertIn("explain", self.complete("e"))
+
+    def test_options_are_offered_and_not_taken_for_words(self):
+        self.assertEqual(self.complete("--ts"), ["--tsv"])
+        self.assertEqual(self.complete("--json", "show", "kar"), ["karma"])
+
+    def test_names_are_those_of_a_running_control_plane(self):
+        with PROGRAMS.controlplane() as controlplane:
+            self.assertEqual(self.complete("check", "", path=controlplane.path),
+                             ["web", "search"])
+            self.assertEqual(self.complete("top", "w", path=controlplane.path), ["web"])
+            self.assertEqual(self.complete("set", "service", "we", path=controlplane.path), ["web"])
+
+
 class Usage(unittest.TestCase):
     def test_usage_is_answered_with_status_2_and_a_sentence(self):
         for args in (["--nonsense"], ["-x"], ["-e"], ["-n", "0", "top"], ["-n", "x", "top"],
