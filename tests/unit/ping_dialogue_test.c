@@ -204,7 +204,7 @@ END_TEST
 START_TEST(noise_ends)
 {
 	srand(1);
-	for (unsigned round = 0; round < 20000; round++) {
+	for (unsigned round = 0; round < 1500; round++) {
 		enum ping_verdict verdict = PING_OPEN;
 		unsigned fed = 0;
 
