@@ -148,8 +148,6 @@ next_hops_process(struct next_hops *n, uint64_t now_us)
 		result = netlink_read_events(&n->events, take_event, n);
 	if (result < 0)
 		n->is_resync_due = true;
-	if (ports_look(n->ports))
-		note_links(n);
 	if (n->is_resync_due)
 		resync(n, now_us);
 	if (n->is_reroute_due && now_us - n->rerouted_us >= REROUTE_MIN)
@@ -177,6 +175,8 @@ tick_hop(struct next_hops *n, struct hop *hop, uint64_t now_us)
 bool
 next_hops_tick(struct next_hops *n, uint64_t now_us)
 {
+	if (ports_look(n->ports))
+		note_links(n);
 	if (n->is_resync_due)
 		resync(n, now_us);
 	if (n->is_reroute_due && now_us - n->rerouted_us >= REROUTE_MIN)
