@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 200 s
+# A device with a queue for each of two workers, and no XDP: a tap, plugged into a bridge in the
+# balancer's namespace.  Each worker receives and transmits on its own queue; what the kernel puts
+# into the wrong one changes workers.
+. "$(dirname "$0")/_init.sh"
+
+[ -c /dev/net/tun ] || skip "there is no /dev/net/tun here"
+
+mac_of() {
+	in_ns "$1" cat /sys/class/net/eth0/address
+}
+
+configure_tap() {
+	cat >"$WORLD_DIR/karmalb.conf" <<-END
+		config_version = 1;
+		dataplane = {
+		  ports = ( { name = "front"; device = "net_tap0,iface=kbtap0"; } );
+		  neighbours = ( { address = "10.99.0.101"; mac = "$(mac_of m1)"; },
+		                 { address = "10.99.0.102"; mac = "$(mac_of m2)"; } );
+		  sources = [ "$WORLD_SOURCES" ];
+		  huge_pages = "0"; max_flows = 65536;
+		};
+		services = (
+		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ];
+		    ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "20s";
+		    mirrors = ( { name = "m1"; address = "10.99.0.101"; },
+		                { name = "m2"; address = "10.99.0.102"; } );
+		  }
+		);
+	END
+}
+
+# The kernel's end gets a MAC of its own, or the bridge would keep for itself what is for ours.
+# Nobody answers ARP for VIP and sources, so the others are told.
+plug_in() {
+	local mac m i
+	mac=$(sed -n 's/.*its peers need to know \([0-9A-Fa-f:]*\).*/\1/p' "$WORLD_DIR/log/dataplane")
+	[ -n "$mac" ] || fail "the log does not name the port's MAC"
+	in_ns lb ip link set kbtap0 address 02:00:00:00:00:99
+	in_ns lb ip link add inside type bridge
+	in_ns lb ip link set eth0 master inside
+	in_ns lb ip link set kbtap0 master inside up
+	in_ns lb ip link set inside up
+	in_ns client ip neigh replace "$WORLD_VIP" lladdr "$mac" nud permanent dev eth0
+	for m in m1 m2; do
+		for ((i = 240; i < 256; i++)); do
+			in_ns "$m" ip neigh replace "10.99.0.$i" lladdr "$mac" nud permanent dev eth0
+		done
+	done
+}
+
+load_is_done() {
+	load_requests_more_than 3000
+}
+
+of_worker() {
+	counter "worker_$1_$2"
+}
+
+make_world 2
+configure_tap
+DATAPLANE_OPTIONS=(--workers "$(worker_cpus 2)")
+dataplane_start || fail "the data plane did not start"
+expect_match "log" "$(cat "$WORLD_DIR/log/dataplane")" 'port front: net_tap0,iface=kbtap0, 2 queues'
+plug_in
+controlplane_start || fail "the control plane did not start"
+wait_for 20 "a first answer" fetch || fail "no answer through the tap"
+
+step "more than 3000 connections, 64 at a time"
+load_start --clients 64 --rate 800 --timeout-ms 20000
+wait_for 60 "3000 requests" load_is_done || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
+load_stop
+cat "$WORLD_DIR/load.json"
+expect_equal "failed requests" "$(load_failed)" 0
+n_requests=$(load_value 'r["requests"]')
+wait_for 10 "all flows to be counted" counter_is_between flows_opened "$((n_requests + 1))" "$((n_requests + 30))" ||
+	fail "flows: $(counter flows_opened), connections: $n_requests"
+for w in 0 1; do
+	# One standard deviation of a fair draw is 1.8 %.
+	expect_between "flows of worker $w, in % of an even share" \
+		"$((200 * $(of_worker "$w" flows_opened) / n_requests))" 89 111
+	expect_between "packets that worker $w sent" "$(of_worker "$w" tx_packets)" 3000 1000000
+done
+expect_equal "finished packets that had to change workers" "$(counter tx_handed_over)" 0
+step "received packets that changed workers: $(counter handed_over) of $(counter rx_packets)"
+
+step "a download of 4 MB"
+head -c 4000000 /dev/urandom >"$WORLD_DIR/m1/body/file"
+cp "$WORLD_DIR/m1/body/file" "$WORLD_DIR/m2/body/file"
+in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/file" ||
+	fail "the download failed"
+cmp "$WORLD_DIR/got" "$WORLD_DIR/m1/body/file" || fail "the download is not what was sent"
