@@ -447,10 +447,34 @@ START_TEST(full_sample_buffer_costs_samples_but_no_counts)
 }
 END_TEST
 
+/* As a worker calls the tick: when it asked for it. */
+START_TEST(query_timeout_among_a_million_flows_is_found_within_a_second)
+{
+	fixture_init(&f, &(struct fixture_conf){.max_flows = 1000000});
+	struct talk t = talk_new(&f, 19);
+	unsigned n_ticks = 0;
+
+	talk_connect(&t, 100);
+	f.flows.worker->n_touched = 1000000; /* the others are free by now */
+	talk_client(&t, SEG_ACK, 100);
+	uint64_t due_us = f.now_us + 3000 * MS;
+
+	while (outcome(&t, KARMALB_OUTCOME_QUERY_TIMEOUTS) == 0) {
+		f.now_us = pipeline_tick(&f.pipeline, f.now_us);
+		f.pipeline.n_samples = 0;
+		ck_assert_uint_lt(n_ticks++, 100000);
+	}
+	ck_assert_uint_ge(f.now_us, due_us);
+	ck_assert_uint_le(f.now_us, due_us + 1000 * MS);
+	fixture_fini(&f);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *tests[] = {answer_time_is_first_byte_to_first_byte,
+		query_timeout_among_a_million_flows_is_found_within_a_second,
 		each_query_of_a_connection_is_measured,
 		retransmissions_are_neither_queries_nor_answers,
 		sequence_numbers_wrap_inside_a_query, greeting_is_a_sign_of_life_and_no_query,

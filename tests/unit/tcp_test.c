@@ -321,10 +321,94 @@ START_TEST(challenge_acknowledgement_does_not_end_the_connect)
 }
 END_TEST
 
+/* Each side's FIN, and nothing less, has to be acknowledged. */
+START_TEST(flow_is_not_over_before_both_fins_are_acknowledged)
+{
+	setup();
+	struct talk t = talk_new(&f, 30), early, behind;
+
+	talk_connect(&t, 10);
+	early = t;
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	/* Crosses the client's: does not acknowledge it. */
+	early.mirror_seq = t.mirror_seq;
+	talk_mirror(&early, SEG_ACK | SEG_FIN, 0);
+	behind = t;
+	t.mirror_seq = early.mirror_seq;
+	talk_client(&behind, SEG_ACK, 0); /* not yet the mirror's FIN */
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+	talk_mirror(&t, SEG_ACK, 0); /* the client's FIN */
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].closed, 0);
+	talk_client(&t, SEG_ACK, 0);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+	fixture_fini(&f);
+	/* The other way round. */
+	setup();
+	t = talk_new(&f, 31);
+	talk_connect(&t, 10);
+	early = t;
+	talk_client(&t, SEG_ACK | SEG_FIN, 0);
+	early.mirror_seq = t.mirror_seq;
+	talk_mirror(&early, SEG_ACK | SEG_FIN, 0);
+	t.mirror_seq = early.mirror_seq;
+	talk_client(&t, SEG_ACK, 0);
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+	talk_mirror(&early, SEG_ACK, 0); /* still without the client's FIN */
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+	talk_mirror(&t, SEG_ACK, 0);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(half_closed_flow_lives_on)
+{
+	for (int side = 0; side < 2; side++) {
+		setup();
+		struct talk t = talk_new(&f, 32);
+
+		talk_connect(&t, 10);
+		if (side == 0)
+			talk_client(&t, SEG_ACK | SEG_FIN, 0);
+		else
+			talk_mirror(&t, SEG_ACK | SEG_FIN, 0);
+		/* Longer than a close may take, shorter than the idle time-out. */
+		for (unsigned i = 0; i < 10; i++) {
+			fixture_pass(&f, 20 * 1000 * 1000);
+			ck_assert(talk_client(&t, SEG_ACK, side == 1 ? 10 : 0).is_sent);
+			ck_assert(talk_mirror(&t, SEG_ACK, side == 0 ? 10 : 0).is_sent);
+		}
+		ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+START_TEST(packets_that_no_state_allows_are_dropped)
+{
+	setup();
+	struct talk t = talk_new(&f, 33), stray;
+
+	talk_client(&t, SEG_SYN, 0);
+	stray = t;
+	ck_assert_int_eq(
+		talk_client(&stray, SEG_SYN | SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(talk_mirror(&stray, SEG_SYN, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(talk_mirror(&stray, SEG_ACK, 9).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(
+		talk_mirror(&stray, SEG_ACK | SEG_FIN, 0).reason, KARMALB_COUNTER_DROP_TCP_STATE);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_SENT);
+	fixture_fini(&f);
+}
+END_TEST
+
 int
 main(void)
 {
 	const TTest *tests[] = {handshake_establishes_and_times_the_connect,
+		flow_is_not_over_before_both_fins_are_acknowledged, half_closed_flow_lives_on,
+		packets_that_no_state_allows_are_dropped,
 		packets_and_bytes_are_counted_per_direction, client_closing_first_rests_a_second,
 		mirror_closing_first_rests_a_minute, simultaneous_close_rests_a_minute,
 		last_packets_of_a_close_still_pass, reset_ends_a_flow_from_either_side,
