@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <karmalb/clock.h>
@@ -31,6 +32,9 @@ idle_init(struct idle *idle, struct doorbell *bell, uint32_t spin_us, bool is_sp
 	};
 	/* A waking is to be as late as asked for, not by the default's 50 us more. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
+	/* This thread's alone.  Where it may not, it waits its turn like everybody. */
+	if (!is_spinning)
+		setpriority(PRIO_PROCESS, 0, IDLE_NICE);
 }
 
 void

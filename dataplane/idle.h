@@ -12,7 +12,12 @@
 
 #include <karmalb/limits.h>
 
-#define IDLE_NAP_US     50
+#define IDLE_NAP_US 50
+/*
+ * A woken worker goes before ordinary programs: on a busy CPU each of them would keep packets
+ * waiting for its slice of some milliseconds.  One that spins would leave them nothing.
+ */
+#define IDLE_NICE       (-10)
 #define IDLE_QUEUES_MAX (KARMALB_PORTS_MAX * KARMALB_WORKERS_MAX) /* all of all ports */
 
 struct doorbell;
@@ -27,7 +32,7 @@ struct idle {
 	uint64_t busy_us; /* when the last packet came */
 };
 
-/* Prepares the calling thread's sleep; the doorbell is open and outlives it. */
+/* Prepares the calling thread's sleep, and its priority; the doorbell is open and outlives it. */
 void
 idle_init(struct idle *idle, struct doorbell *bell, uint32_t spin_us, bool is_spinning);
 
