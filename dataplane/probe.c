@@ -10,8 +10,6 @@
 #include "tcp.h"
 #include "way.h"
 
-#define MARGIN_MS 1000 /* so long the record outlives the probe's time-out */
-
 static enum karmalb_check_result
 send_syn(struct ledger *ledger, unsigned index, struct craft_frames *out);
 static void
@@ -77,7 +75,6 @@ send_syn(struct ledger *ledger, unsigned index, struct craft_frames *out)
 	flow->client_end = (uint32_t)pick_random(ledger->random);
 	flow->epoch = tables->epoch;
 	flow->opened_ms = ledger->now_ms;
-	flow->expires_ms = tcp_deadline(ledger, p->timeout_ms + MARGIN_MS);
 	flow_changed(flow);
 	p->record = record;
 	p->source = flow->source;

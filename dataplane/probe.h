@@ -3,8 +3,9 @@
  * A SYN of our own to a mirror, to see whether it answers, from a source address and port that are
  * allocated as any flow's are.  Whatever comes back is answered with RST, so that no connection is
  * left anywhere; karma does not hear of it.  A probe holds a flow record in state FLOW_PROBE, with
- * its index in 'client_port_be' and no client's entry.  Pure; owning worker, but for what control
- * does with entries that are its own.
+ * its index in 'client_port_be' and no client's entry; the record does not expire, since the entry
+ * in 'probes' points to it: only the end of the probe lets it go.  Pure; owning worker, but for
+ * what control does with entries that are its own.
  */
 #pragma once
 

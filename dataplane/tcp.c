@@ -44,6 +44,8 @@ payload_end(const struct packet_view *view)
 bool
 tcp_is_expired(const struct ledger *ledger, const struct flow *flow)
 {
+	if (flow->state == FLOW_PROBE)
+		return false;
 	uint32_t expires_ms = flow_is_half_open(flow)
 				      ? ledger->flows->half_opens[flow->half_open].deadline_ms
 				      : flow->expires_ms;
@@ -132,10 +134,7 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 	struct flow *flow = &ledger->flows->records[record];
 	uint8_t state = flow->state;
 
-	if (state == FLOW_PROBE) {
-		flow_remove(ledger->flows, ledger->tables, record);
-		return;
-	}
+	assert(state != FLOW_PROBE);
 	bool rests = flow_is_half_open(flow) ||
 		     (state == FLOW_CLOSING && (flow->flags & FLOW_FLAG_MIRROR_FIRST) &&
 			     (flow->flags & FLOW_FLAG_CLIENT_FIN));

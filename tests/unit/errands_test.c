@@ -181,6 +181,30 @@ START_TEST(silent_mirror_is_told_after_the_time_limit)
 }
 END_TEST
 
+/* A worker that was held up sweeps before it comes to its errands. */
+START_TEST(record_of_a_probe_outlives_a_stall)
+{
+	setup();
+	send_probe();
+	uint32_t record = errands.probes[5].record;
+
+	f.now_us += 1300 * MS;
+	/* Several rounds of the sweep at one time: it comes by every record. */
+	for (unsigned i = 0; i < 10; i++)
+		pipeline_tick(&f.pipeline, f.now_us);
+	ck_assert_int_eq(f.flows.records[record].state, FLOW_PROBE);
+	run(CRAFT_FRAMES_MAX);
+	ck_assert_uint_eq(errands.probes[5].state, PROBE_DONE);
+	ck_assert_int_eq(errands.probes[5].result, KARMALB_CHECK_SILENT);
+	ck_assert_int_eq(f.flows.records[record].state, FLOW_RESTING);
+	check_uncounted();
+	ck_assert_int_eq(f.flows.records[record].state, FLOW_FREE);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
+	ck_assert_uint_eq(flow_slot_uses(f.header, 0), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(answer_to_another_number_is_no_answer)
 {
 	setup();
@@ -357,11 +381,11 @@ main(void)
 {
 	const TTest *tests[] = {probe_is_a_syn_from_a_source_of_ours, open_mirror_is_reset_and_told,
 		refusing_mirror_is_told_and_answered_nothing,
-		silent_mirror_is_told_after_the_time_limit, answer_to_another_number_is_no_answer,
-		probe_that_is_not_out_says_why, both_sides_get_a_reset_that_they_take,
-		client_whose_syn_waits_is_refused, only_flows_of_the_chosen_slots_end,
-		many_flows_end_in_pieces_that_fit, flows_that_open_later_stay,
-		ipv6_frame_behind_two_tags_is_right, NULL};
+		silent_mirror_is_told_after_the_time_limit, record_of_a_probe_outlives_a_stall,
+		answer_to_another_number_is_no_answer, probe_that_is_not_out_says_why,
+		both_sides_get_a_reset_that_they_take, client_whose_syn_waits_is_refused,
+		only_flows_of_the_chosen_slots_end, many_flows_end_in_pieces_that_fit,
+		flows_that_open_later_stay, ipv6_frame_behind_two_tags_is_right, NULL};
 
 	return suite_run("errands", tests);
 }
