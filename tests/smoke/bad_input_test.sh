@@ -64,9 +64,12 @@ expect_equal "in force after junk on control.sock" "$(in_force)" "$before"
 
 step "bytes that are no message on dataplane.sock"
 slay controlplane
-/usr/bin/python3 - "$WORLD_DIR/dataplane.sock" <<'END' || fail "dataplane.sock"
-import os, socket, struct, sys
-HELLO, BEGIN, SERVICE, COMMIT, REFUSED, VERSION = 1, 2, 3, 5, 22, 1
+/usr/bin/python3 - "$WORLD_DIR/dataplane.sock" "$TOP/include/karmalb/wire.h" <<'END' || fail "dataplane.sock"
+import os, re, socket, struct, sys, time
+contract = open(sys.argv[2], encoding="utf-8").read()
+VERSION = int(re.search(r"KARMALB_PROTOCOL_VERSION (\d+)", contract)[1])
+numbers = {name: int(n) for name, n in re.findall(r"M\((\w+), (\d+),", contract)}
+HELLO, BEGIN, COMMIT, REFUSED = (numbers[m] for m in ("HELLO", "BEGIN", "COMMIT", "REFUSED"))
 def header(message, size, version=VERSION):
     return struct.pack("=HHI", message, version, size)
 def talk(*messages):
@@ -80,7 +83,8 @@ def talk(*messages):
         except BrokenPipeError:
             break
     sentence = None
-    while True:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
         try:
             got = s.recv(65536)
         except (TimeoutError, ConnectionResetError):
@@ -89,6 +93,7 @@ def talk(*messages):
             return sentence, True
         if struct.unpack_from("=H", got)[0] == REFUSED:
             sentence = got[8:].split(b"\0")[0].decode()
+    return sentence, False
 hello = header(HELLO, 16) + bytes(8)
 cases = {
     "one byte": (b"x",),
