@@ -34,16 +34,22 @@ left_on_host(const char *root)
 	return left;
 }
 
-/* False where the file has no number, as in "max". */
-static bool
-read_number(const char *root, const char *group, const char *name, uint64_t *number)
+static FILE *
+open_in_group(const char *root, const char *group, const char *name)
 {
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s" GROUPS "%s/%s", root, group, name) >=
 		(int)sizeof(path))
-		return false;
-	FILE *file = fopen(path, "re");
+		return NULL;
+	return fopen(path, "re");
+}
+
+/* False where the file has no number, as in "max". */
+static bool
+read_number(const char *root, const char *group, const char *name, uint64_t *number)
+{
+	FILE *file = open_in_group(root, group, name);
 
 	if (file == NULL)
 		return false;
@@ -53,14 +59,39 @@ read_number(const char *root, const char *group, const char *name, uint64_t *num
 	return is_read;
 }
 
+/* What the kernel gives up before it kills: files read or written, and what it remembers of them.
+ */
+static uint64_t
+reclaimable_in_group(const char *root, const char *group)
+{
+	static const char *const names[] = {"active_file", "inactive_file", "slab_reclaimable"};
+	char line[256], name[64];
+	uint64_t sum = 0, size;
+	FILE *file = open_in_group(root, group, "memory.stat");
+
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (sscanf(line, "%63s %" SCNu64, name, &size) != 2)
+			continue;
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strcmp(name, names[i]) == 0)
+				sum += size;
+	}
+	fclose(file);
+	return sum;
+}
+
 static uint64_t
 left_in_group(const char *root, const char *group)
 {
-	uint64_t limit, used;
+	uint64_t limit, used, reclaimable;
 
 	if (!read_number(root, group, "memory.max", &limit) ||
 		!read_number(root, group, "memory.current", &used))
 		return UINT64_MAX;
+	reclaimable = reclaimable_in_group(root, group);
+	used -= least(used, reclaimable);
 	return limit > used ? limit - used : 0;
 }
 

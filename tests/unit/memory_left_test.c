@@ -49,10 +49,27 @@ START_TEST(narrowest_limit_counts)
 }
 END_TEST
 
+/* A group that has just built something has its limit full of files that nobody needs any more. */
+START_TEST(caches_of_files_are_not_in_the_way)
+{
+	put("proc/self/cgroup", "0::/ci\n");
+	put("sys/fs/cgroup/ci/memory.max", "104857600\n");
+	put("sys/fs/cgroup/ci/memory.current", "103809024\n");
+	put("sys/fs/cgroup/ci/memory.stat",
+		"anon 20971520\nfile 82837504\ninactive_anon 20971520\nactive_anon 0\n"
+		"inactive_file 62914560\nactive_file 10485760\nslab_reclaimable 1048576\n"
+		"slab_unreclaimable 2097152\nslab 3145728\nworkingset_refault_file 5\n");
+	ck_assert_uint_eq(memory_left(root), (1 + 60 + 10 + 1) * MIB);
+	/* The two files are not of one moment. */
+	put("sys/fs/cgroup/ci/memory.current", "1048576\n");
+	ck_assert_uint_eq(memory_left(root), 100 * MIB);
+}
+END_TEST
+
 int
 main(void)
 {
-	const TTest *tests[] = {narrowest_limit_counts, NULL};
+	const TTest *tests[] = {narrowest_limit_counts, caches_of_files_are_not_in_the_way, NULL};
 	char command[64];
 
 	if (mkdtemp(root) == NULL)
