@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * EAL's arguments.  Huge pages: --in-memory, which takes pages as they are needed and leaves no
- * file behind.  Without: --no-huge, which excludes --in-memory and takes its memory at once, so its
- * size is computed.  EAL never looks for PCI devices unless a port is one.
+ * file behind.  Without: --no-huge, which excludes --in-memory and maps its memory at once, so its
+ * size is computed; pages come with the first touch.  EAL never looks for PCI devices unless a port
+ * is one.
  */
 #include "eal.h"
 

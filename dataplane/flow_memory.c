@@ -20,10 +20,11 @@
 static int
 map_huge(struct flow_memory *memory, size_t size);
 static int
-map_plain(struct flow_memory *memory, size_t size);
+map_plain(struct flow_memory *memory, size_t size, uint64_t promised_size);
 
 int
-flow_memory_create(struct flow_memory *memory, const struct flow_conf *conf, bool wants_huge)
+flow_memory_create(struct flow_memory *memory, const struct flow_conf *conf, bool wants_huge,
+	uint64_t promised_size)
 {
 	struct flow_conf with_keys = *conf;
 	size_t size = flow_region_size(conf);
@@ -37,7 +38,7 @@ flow_memory_create(struct flow_memory *memory, const struct flow_conf *conf, boo
 	if (wants_huge)
 		error = map_huge(memory, size);
 	if (error < 0)
-		error = map_plain(memory, size);
+		error = map_plain(memory, size, promised_size);
 	if (error < 0)
 		return error;
 	flow_region_init(memory->header, &with_keys);
@@ -80,9 +81,11 @@ fail:;
 
 /* Transparent huge pages where the kernel gives them to shared memory; then every page. */
 static int
-map_plain(struct flow_memory *memory, size_t size)
+map_plain(struct flow_memory *memory, size_t size, uint64_t promised_size)
 {
-	if (size > memory_left(""))
+	uint64_t left = memory_left("");
+
+	if (promised_size > left || size > left - promised_size)
 		return -ENOMEM; /* else the kernel would kill somebody to populate it */
 	int fd = memfd_create("karmalb-flows", MFD_CLOEXEC);
 	void *at = MAP_FAILED;

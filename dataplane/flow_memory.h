@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "flow.h"
 
@@ -19,11 +20,14 @@ struct flow_memory {
 
 /*
  * Creates and maps the region of 'conf' (its hash_key is not read: the keys are drawn here).
- * With 'wants_huge' 2 MiB pages are tried first.  Returns 0; -EINVAL when 'conf' is out of bounds,
- * else the negative errno of the plain memfd.
+ * With 'wants_huge' 2 MiB pages are tried first.  'promised_size': bytes of ordinary pages that
+ * others have been given and have not touched yet, and that must be left.  Returns 0; -EINVAL when
+ * 'conf' is out of bounds, -ENOMEM when too little is left, else the negative errno of the plain
+ * memfd.
  */
 int
-flow_memory_create(struct flow_memory *memory, const struct flow_conf *conf, bool wants_huge);
+flow_memory_create(struct flow_memory *memory, const struct flow_conf *conf, bool wants_huge,
+	uint64_t promised_size);
 
 /* Unmaps and closes; the region lives on while another process holds the descriptor. */
 void

@@ -177,8 +177,10 @@ start_eal(struct instance *inst, struct err *err)
 
 	conf.memory_size = ports_memory_size(&inst->ports, true) + workers_size;
 	conf.plain_size = ports_memory_size(&inst->ports, false) + workers_size;
-	inst->packet_size = conf.memory_size;
-	return eal_start(&inst->eal, &conf, err);
+	int rc = eal_start(&inst->eal, &conf, err);
+
+	inst->packet_size = inst->eal.has_huge_pages ? conf.memory_size : conf.plain_size;
+	return rc;
 }
 
 /* The sources are ours from the start; services come with the first transaction. */
@@ -191,6 +193,18 @@ extend_ports(struct instance *inst, struct err *err)
 	};
 
 	return ports_extend(&inst->ports, &intent, err);
+}
+
+/* 'promised_size' as of flow_memory_create(). */
+static int
+explain_no_memory(const struct options *o, size_t size, uint64_t promised_size, struct err *err)
+{
+	uint64_t left = memory_left("");
+
+	return err_set(err, -ENOMEM,
+		"max_flows = %lu needs %zu MiB of memory, and %" PRIu64 " MiB can be had: "
+		"lower it, or free some",
+		o->max_flows, size >> 20, (left > promised_size ? left - promised_size : 0) >> 20);
 }
 
 static int
@@ -207,13 +221,12 @@ create_memory(struct instance *inst, struct err *err)
 	/* What DPDK took is gone from what may be taken. */
 	bool wants_huge = inst->eal.has_huge_pages &&
 			  inst->packet_size + flow_region_size(&conf) <= o->huge_pages_size;
-	int rc = flow_memory_create(&inst->memory, &conf, wants_huge);
+	/* Without huge pages DPDK takes a page with the first touch only, when ports are opened. */
+	uint64_t promised_size = inst->eal.has_huge_pages ? 0 : inst->packet_size;
+	int rc = flow_memory_create(&inst->memory, &conf, wants_huge, promised_size);
 
 	if (rc == -ENOMEM)
-		return err_set(err, rc,
-			"max_flows = %lu needs %zu MiB of memory, and %" PRIu64 " MiB can be had: "
-			"lower it, or free some",
-			o->max_flows, flow_region_size(&conf) >> 20, memory_left("") >> 20);
+		return explain_no_memory(o, flow_region_size(&conf), promised_size, err);
 	if (rc < 0)
 		return err_set(err, rc, "no memory for %lu flows: %s", o->max_flows, strerror(-rc));
 	inst->totals = totals_create();

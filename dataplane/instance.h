@@ -27,7 +27,7 @@ struct instance {
 	uint64_t started_us; /* CLOCK_MONOTONIC */
 	struct eal eal;
 	struct ports ports;
-	uint64_t packet_size; /* bytes of DPDK memory: packets and rings */
+	uint64_t packet_size; /* bytes of DPDK memory: packets and rings, in its kind of pages */
 	struct flow_memory memory;
 	struct next_hops *next_hops;
 	struct snapshots snapshots;

@@ -144,7 +144,7 @@ make_memory(struct bench_traffic *t)
 		.n_sources = N_SOURCES,
 	};
 
-	if (flow_memory_create(&t->memory, &conf, true) < 0)
+	if (flow_memory_create(&t->memory, &conf, true, 0) < 0)
 		die("no memory for flows");
 	flow_table_open(&t->table, t->memory.header, 0);
 	t->pipeline = (struct pipeline){

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "flow_memory.h"
+#include "memory_left.h"
 #include "suite.h"
 
 static struct karmalb_address source;
@@ -20,7 +21,7 @@ START_TEST(region_is_laid_out_and_shared_by_descriptor)
 {
 	struct flow_memory a;
 
-	ck_assert_int_eq(flow_memory_create(&a, &conf, false), 0);
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, 0), 0);
 	ck_assert_uint_eq(a.header->magic, FLOW_MAGIC);
 	ck_assert_uint_eq(a.header->n_workers, 2);
 	ck_assert_uint_ge(a.size, a.header->size);
@@ -40,7 +41,7 @@ START_TEST(all_memory_is_there_from_the_start)
 	struct flow_memory a;
 	struct stat st;
 
-	ck_assert_int_eq(flow_memory_create(&a, &conf, false), 0);
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, 0), 0);
 	ck_assert_int_eq(fstat(a.fd, &st), 0);
 	ck_assert_uint_ge((uint64_t)st.st_blocks * 512, a.header->size);
 	flow_memory_destroy(&a);
@@ -51,8 +52,8 @@ START_TEST(keys_differ_from_one_instance_to_the_next)
 {
 	struct flow_memory a, b;
 
-	ck_assert_int_eq(flow_memory_create(&a, &conf, false), 0);
-	ck_assert_int_eq(flow_memory_create(&b, &conf, false), 0);
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, 0), 0);
+	ck_assert_int_eq(flow_memory_create(&b, &conf, false, 0), 0);
 	for (unsigned i = 0; i < 4; i++)
 		ck_assert_uint_ne(a.header->hash_key[i], b.header->hash_key[i]);
 	flow_memory_destroy(&a);
@@ -64,7 +65,7 @@ START_TEST(huge_pages_are_used_or_done_without)
 {
 	struct flow_memory a;
 
-	ck_assert_int_eq(flow_memory_create(&a, &conf, true), 0);
+	ck_assert_int_eq(flow_memory_create(&a, &conf, true, 0), 0);
 	ck_assert_uint_eq(a.header->magic, FLOW_MAGIC);
 	ck_assert(!a.is_huge || a.size % (2 << 20) == 0);
 	flow_memory_destroy(&a);
@@ -77,7 +78,23 @@ START_TEST(impossible_configuration_is_refused)
 	struct flow_memory a;
 
 	bad.n_workers = 0;
-	ck_assert_int_eq(flow_memory_create(&a, &bad, false), -EINVAL);
+	ck_assert_int_eq(flow_memory_create(&a, &bad, false, 0), -EINVAL);
+}
+END_TEST
+
+/* What is promised to others will be taken, though nobody sees it yet. */
+START_TEST(memory_promised_to_others_is_left)
+{
+	struct flow_memory a;
+	uint64_t left = memory_left("");
+
+	if (left == UINT64_MAX)
+		return; /* nobody can tell */
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, UINT64_MAX), -ENOMEM);
+	/* Twice, since others take and give back meanwhile. */
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, 2 * left), -ENOMEM);
+	ck_assert_int_eq(flow_memory_create(&a, &conf, false, left / 16), 0);
+	flow_memory_destroy(&a);
 }
 END_TEST
 
@@ -86,7 +103,8 @@ main(void)
 {
 	const TTest *tests[] = {region_is_laid_out_and_shared_by_descriptor,
 		all_memory_is_there_from_the_start, keys_differ_from_one_instance_to_the_next,
-		huge_pages_are_used_or_done_without, impossible_configuration_is_refused, NULL};
+		huge_pages_are_used_or_done_without, impossible_configuration_is_refused,
+		memory_promised_to_others_is_left, NULL};
 
 	return suite_run("flow_memory", tests);
 }
