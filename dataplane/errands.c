@@ -6,6 +6,8 @@
 #include "tcp.h"
 #include "way.h"
 
+#define FRAMES_PER_END 2 /* to the client and to the mirror */
+
 static bool
 run_reset(struct errands_reset *r, struct ledger *ledger, struct craft_frames *out);
 static bool
@@ -27,7 +29,8 @@ errands_run(struct errands *e, struct ledger *ledger, struct craft_frames *out)
 	is_more = run_reset(&e->reset, ledger, out);
 	if (n_probes > 0 || is_more)
 		errands_order(e);
-	return is_more;
+	/* Without any room nothing gets better by trying before the next tick. */
+	return is_more && out->n_max >= FRAMES_PER_END;
 }
 
 static bool
@@ -69,7 +72,7 @@ end_flow(struct ledger *ledger, uint32_t record, struct craft_frames *out)
 {
 	const struct flow *flow = &ledger->flows->records[record];
 
-	if (out->n + 2 > out->n_max)
+	if (out->n + FRAMES_PER_END > out->n_max)
 		return false;
 	if (!flow_is_datagram(flow)) {
 		reset_client(ledger, flow, out);

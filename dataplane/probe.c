@@ -10,10 +10,18 @@
 #include "tcp.h"
 #include "way.h"
 
+static void
+take_order(struct ledger *ledger, unsigned index, struct craft_frames *out);
 static enum karmalb_check_result
 send_syn(struct ledger *ledger, unsigned index, struct craft_frames *out);
 static void
 finish(struct ledger *ledger, struct probe *probe, enum karmalb_check_result result);
+
+static bool
+is_over(const struct ledger *ledger, const struct probe *probe, uint64_t began_us)
+{
+	return ledger->now_us >= began_us + probe->timeout_ms * (uint64_t)KARMALB_MILLISECOND;
+}
 
 unsigned
 probes_run(struct ledger *ledger, struct craft_frames *out)
@@ -25,20 +33,33 @@ probes_run(struct ledger *ledger, struct craft_frames *out)
 		struct probe *p = &ledger->probes[i];
 		uint32_t state = atomic_load_explicit(&p->state, memory_order_acquire);
 
-		if (state == PROBE_ORDERED && out->n < out->n_max) {
-			enum karmalb_check_result result = send_syn(ledger, i, out);
-
-			if (result != KARMALB_CHECK_SILENT)
-				finish(ledger, p, result);
-		} else if (state == PROBE_SENT &&
-			   ledger->now_us - p->sent_us >=
-				   p->timeout_ms * (uint64_t)KARMALB_MILLISECOND) {
+		if (state == PROBE_ORDERED)
+			take_order(ledger, i, out);
+		else if (state == PROBE_SENT && is_over(ledger, p, p->sent_us))
 			finish(ledger, p, KARMALB_CHECK_SILENT);
-		}
 		state = atomic_load_explicit(&p->state, memory_order_relaxed);
 		n_under_way += state == PROBE_ORDERED || state == PROBE_SENT;
 	}
 	return n_under_way;
+}
+
+/* Without room it stays ordered, but no longer than an answer would be waited for. */
+static void
+take_order(struct ledger *ledger, unsigned index, struct craft_frames *out)
+{
+	struct probe *p = &ledger->probes[index];
+	enum karmalb_check_result result;
+
+	p->record = FLOW_NONE;
+	p->took_us = 0;
+	if (out->n < out->n_max)
+		result = send_syn(ledger, index, out);
+	else if (is_over(ledger, p, p->ordered_us))
+		result = KARMALB_CHECK_NOT_SENT;
+	else
+		return;
+	if (result != KARMALB_CHECK_SILENT)
+		finish(ledger, p, result);
 }
 
 /* KARMALB_CHECK_SILENT: it is out. */
@@ -49,8 +70,6 @@ send_syn(struct ledger *ledger, unsigned index, struct craft_frames *out)
 	const struct tables *tables = ledger->tables;
 	struct source_port port;
 
-	p->record = FLOW_NONE;
-	p->took_us = 0;
 	if (p->slot >= tables->n_slots || !tables->slots[p->slot].has_next_hop)
 		return KARMALB_CHECK_NO_NEXT_HOP;
 	if (!source_port_find(ledger->flows, tables, p->slot,

@@ -31,6 +31,7 @@ enum probe_state {
 struct probe {
 	_Atomic uint32_t state;
 	uint32_t timeout_ms; /* control writes */
+	uint64_t ordered_us; /* control writes: CLOCK_MONOTONIC */
 	uint16_t slot;       /* control writes */
 	uint16_t source_port_be;
 	uint8_t source; /* index into tables.sources */
@@ -40,8 +41,10 @@ struct probe {
 	uint64_t sent_us;
 };
 
-/* Sends what was ordered, as far as 'out' has room, and gives up what waited too long.  Returns
- * how many are still under way. */
+/*
+ * Sends what was ordered, as far as 'out' has room, and gives up what waited too long: for room
+ * since the order, for an answer since it was sent.  Returns how many are still under way.
+ */
 unsigned
 probes_run(struct ledger *ledger, struct craft_frames *out);
 

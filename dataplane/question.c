@@ -391,6 +391,7 @@ take_check(struct questions *q, const struct karmalb_check_slot *m, struct err *
 			(struct check){.is_out = true, .is_wanted = true, .request = m->request};
 		p->slot = m->slot;
 		p->timeout_ms = m->timeout_ms;
+		p->ordered_us = karmalb_now_us();
 		atomic_store_explicit(&p->state, PROBE_ORDERED, memory_order_release);
 		errands_order(&q->instance->workers[0].errands);
 		return 0;

@@ -60,16 +60,24 @@ frame_at(unsigned i)
 	return s;
 }
 
+/* Of mirror 0, within 100 ms. */
+static void
+order_probe(struct probe *p)
+{
+	p->slot = 0;
+	p->timeout_ms = 100;
+	p->ordered_us = f.now_us;
+	p->state = PROBE_ORDERED;
+	errands_order(&errands);
+}
+
 /* A probe of mirror 0 is out; gives its SYN. */
 static struct segment
 send_probe(void)
 {
 	struct probe *p = &errands.probes[5];
 
-	p->slot = 0;
-	p->timeout_ms = 100;
-	p->state = PROBE_ORDERED;
-	errands_order(&errands);
+	order_probe(p);
 	ck_assert(errands_are_due(&errands));
 	run(CRAFT_FRAMES_MAX);
 	ck_assert_uint_eq(out.n, 1);
@@ -222,16 +230,40 @@ START_TEST(probe_that_is_not_out_says_why)
 {
 	setup();
 	f.tables.slots[0].has_next_hop = false;
-	errands.probes[0].slot = 0;
-	errands.probes[0].timeout_ms = 100;
-	errands.probes[0].state = PROBE_ORDERED;
-	errands_order(&errands);
+	order_probe(&errands.probes[0]);
 	run(0);
 	ck_assert_uint_eq(errands.probes[0].state, PROBE_ORDERED); /* no room for a frame */
 	run(CRAFT_FRAMES_MAX);
 	ck_assert_uint_eq(out.n, 0);
 	ck_assert_uint_eq(errands.probes[0].state, PROBE_DONE);
 	ck_assert_int_eq(errands.probes[0].result, KARMALB_CHECK_NO_NEXT_HOP);
+	fixture_fini(&f);
+}
+END_TEST
+
+/* As when all packet buffers are in use; an entry that served before shows what is left in it. */
+START_TEST(probe_that_finds_no_room_is_given_up_in_time)
+{
+	struct probe *p = &errands.probes[5];
+
+	setup();
+	send_probe();
+	f.now_us += 100 * MS;
+	run(CRAFT_FRAMES_MAX);
+	fixture_pass(&f, 3000 * MS);
+	ck_assert_uint_eq(p->state, PROBE_DONE);
+	order_probe(p);
+	f.now_us += 99 * MS;
+	run(0);
+	ck_assert_uint_eq(p->state, PROBE_ORDERED);
+	ck_assert(errands_are_due(&errands));
+	f.now_us += 1 * MS;
+	run(0);
+	ck_assert_uint_eq(p->state, PROBE_DONE);
+	ck_assert_int_eq(p->result, KARMALB_CHECK_NOT_SENT);
+	ck_assert_uint_eq(p->record, FLOW_NONE);
+	ck_assert(!errands_are_due(&errands));
+	check_uncounted();
 	fixture_fini(&f);
 }
 END_TEST
@@ -336,6 +368,26 @@ START_TEST(many_flows_end_in_pieces_that_fit)
 }
 END_TEST
 
+/* Whoever has no room is not to be asked again and again until there is some. */
+START_TEST(flows_without_room_for_resets_end_at_a_later_tick)
+{
+	setup();
+	struct talk t = talk_new(&f, 7);
+
+	talk_connect(&t, 10);
+	order_reset(~UINT64_C(0));
+	for (unsigned room = 0; room < 2; room++) {
+		ck_assert_uint_eq(run(room), 1);
+		ck_assert_uint_eq(errands.reset.state, ERRANDS_RESET_ORDERED);
+		ck_assert(errands_are_due(&errands));
+	}
+	run(CRAFT_FRAMES_MAX);
+	ck_assert_uint_eq(errands.reset.state, ERRANDS_RESET_DONE);
+	ck_assert_uint_eq(errands.reset.n_ended, 1);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(flows_that_open_later_stay)
 {
 	setup();
@@ -383,9 +435,11 @@ main(void)
 		refusing_mirror_is_told_and_answered_nothing,
 		silent_mirror_is_told_after_the_time_limit, record_of_a_probe_outlives_a_stall,
 		answer_to_another_number_is_no_answer, probe_that_is_not_out_says_why,
-		both_sides_get_a_reset_that_they_take, client_whose_syn_waits_is_refused,
-		only_flows_of_the_chosen_slots_end, many_flows_end_in_pieces_that_fit,
-		flows_that_open_later_stay, ipv6_frame_behind_two_tags_is_right, NULL};
+		probe_that_finds_no_room_is_given_up_in_time, both_sides_get_a_reset_that_they_take,
+		flows_without_room_for_resets_end_at_a_later_tick,
+		client_whose_syn_waits_is_refused, only_flows_of_the_chosen_slots_end,
+		many_flows_end_in_pieces_that_fit, flows_that_open_later_stay,
+		ipv6_frame_behind_two_tags_is_right, NULL};
 
 	return suite_run("errands", tests);
 }
