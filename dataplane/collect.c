@@ -9,35 +9,44 @@
 #include "totals.h"
 #include "worker.h"
 
-#define BATCH_SAMPLES 512 /* of each worker at a time */
-#define BATCHES_MAX   (WORKER_RING_SAMPLES / BATCH_SAMPLES)
+#define BATCH_SAMPLES 512 /* of a worker at a time */
 
-/* One batch of every worker, so that what was observed at about the same time meets. */
-static unsigned
-take_batch(struct instance *inst, uint64_t now_us)
+/* Where a worker's batch comes from. */
+struct source {
+	struct worker *worker;
+	unsigned n_taken;
+	struct sample samples[BATCH_SAMPLES];
+};
+
+/* Bounded by what the ring held: a worker may fill it as fast as it is emptied. */
+static void
+refill(struct totals_batch *batch, void *arg)
 {
-	static struct sample samples[KARMALB_WORKERS_MAX][BATCH_SAMPLES];
-	struct totals_batch batches[KARMALB_WORKERS_MAX];
-	unsigned n = 0;
+	struct source *source = arg;
 
-	for (unsigned w = 0; w < inst->n_workers; w++) {
-		batches[w].samples = samples[w];
-		batches[w].n_samples =
-			worker_take_samples(&inst->workers[w], samples[w], BATCH_SAMPLES);
-		n += batches[w].n_samples;
-	}
-	totals_add_samples(inst->totals, batches, inst->n_workers, now_us);
-	return n;
+	if (source->n_taken >= WORKER_RING_SAMPLES)
+		return;
+	batch->samples = source->samples;
+	batch->n_samples = worker_take_samples(source->worker, source->samples, BATCH_SAMPLES);
+	source->n_taken += batch->n_samples;
 }
 
 unsigned
 collect_samples(struct instance *inst, uint64_t now_us)
 {
-	unsigned n_all = 0, n;
+	static struct source sources[KARMALB_WORKERS_MAX];
+	struct totals_batch batches[KARMALB_WORKERS_MAX];
+	unsigned n_all = 0;
 
-	/* Bounded by what the rings held: a worker may fill them as fast as they are emptied. */
-	for (unsigned i = 0; i < BATCHES_MAX && (n = take_batch(inst, now_us)) > 0; i++)
-		n_all += n;
+	for (unsigned w = 0; w < inst->n_workers; w++) {
+		sources[w].worker = &inst->workers[w];
+		sources[w].n_taken = 0;
+		batches[w] = (struct totals_batch){.refill = refill, .arg = &sources[w]};
+		refill(&batches[w], &sources[w]);
+	}
+	totals_add_samples(inst->totals, batches, inst->n_workers, now_us);
+	for (unsigned w = 0; w < inst->n_workers; w++)
+		n_all += sources[w].n_taken;
 	return n_all;
 }
 

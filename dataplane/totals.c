@@ -145,7 +145,10 @@ totals_add_samples(
 		if (b->samples->slot < KARMALB_SLOTS_MAX)
 			add_sample(t, b->samples, now_us);
 		b->samples++;
-		b->n_samples--;
+		/* Before the next is chosen: what follows here may be earlier than what others
+		 * have. */
+		if (--b->n_samples == 0 && b->refill != NULL)
+			b->refill(b, b->arg);
 	}
 }
 

@@ -34,11 +34,15 @@ totals_reset(struct totals *t, uint16_t slot);
 struct totals_batch {
 	const struct sample *samples;
 	unsigned n_samples;
+	/* Called when these are used up: gives the batch those that follow, or leaves it empty.
+	 * NULL: there are no more. */
+	void (*refill)(struct totals_batch *batch, void *arg);
+	void *arg;
 };
 
 /*
- * Takes samples in, all batches merged by time of observation; none is further from 'now_us' than
- * 35 minutes.
+ * Takes samples in until all batches are empty and stay so, merged by time of observation; none is
+ * further from 'now_us' than 35 minutes.
  */
 void
 totals_add_samples(

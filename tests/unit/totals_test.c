@@ -46,7 +46,7 @@ sample(enum sample_kind kind, uint64_t at_us, uint32_t latency_us)
 static void
 add(const struct sample *samples, unsigned n_samples)
 {
-	struct totals_batch batch = {samples, n_samples};
+	struct totals_batch batch = {.samples = samples, .n_samples = n_samples};
 
 	totals_add_samples(totals, &batch, 1, NOW_US);
 	ck_assert_uint_eq(batch.n_samples, 0);
@@ -126,13 +126,41 @@ START_TEST(samples_of_several_workers_count_in_the_order_of_observation)
 		sample(SAMPLE_FAILURE, base + 10, 0), sample(SAMPLE_FAILURE, base + 40, 0)};
 	struct sample two[] = {
 		sample(SAMPLE_QUERY, base + 20, 9), sample(SAMPLE_FAILURE, base + 30, 0)};
-	struct totals_batch batches[] = {{one, 2}, {two, 2}};
+	struct totals_batch batches[] = {
+		{.samples = one, .n_samples = 2}, {.samples = two, .n_samples = 2}};
 
 	totals_add_samples(totals, batches, 2, NOW_US);
 	ck_assert_uint_eq(totals_slot(totals, SLOT)->errors_in_row, 2);
 	ck_assert_uint_eq(totals_slot(totals, SLOT)->row_began_us, base + 30);
 	ck_assert_uint_eq(totals_slot(totals, SLOT)->last_success_us, base + 20);
 	ck_assert_uint_eq(totals_slot(totals, SLOT)->last_error_us, base + 40);
+}
+END_TEST
+
+/* A ring that gives one sample at a time; 'arg' is one behind the last. */
+static void
+refill_one(struct totals_batch *batch, void *arg)
+{
+	if (batch->samples < (const struct sample *)arg)
+		batch->n_samples = 1;
+}
+
+/* A busy worker's batch spans less time than an idle one's. */
+START_TEST(what_follows_a_batch_is_merged_too)
+{
+	struct sample busy[] = {sample(SAMPLE_QUERY, NOW_US - 50, 1),
+		sample(SAMPLE_QUERY, NOW_US - 40, 1), sample(SAMPLE_QUERY, NOW_US - 30, 1)};
+	struct sample idle[] = {
+		sample(SAMPLE_FAILURE, NOW_US - 45, 0), sample(SAMPLE_FAILURE, NOW_US - 20, 0)};
+	struct totals_batch batches[] = {
+		{.samples = busy, .n_samples = 1, .refill = refill_one, .arg = busy + 3},
+		{.samples = idle, .n_samples = 2}};
+
+	totals_add_samples(totals, batches, 2, NOW_US);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->query.count, 3);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->errors_in_row, 1);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->row_began_us, NOW_US - 20);
+	ck_assert_uint_eq(totals_slot(totals, SLOT)->last_success_us, NOW_US - 30);
 }
 END_TEST
 
@@ -293,6 +321,7 @@ main(void)
 	tcase_add_test(tc, handshake_alone_proves_nothing);
 	tcase_add_test(tc, a_warning_neither_adds_to_a_row_nor_ends_it);
 	tcase_add_test(tc, samples_of_several_workers_count_in_the_order_of_observation);
+	tcase_add_test(tc, what_follows_a_batch_is_merged_too);
 	tcase_add_test(tc, samples_of_the_same_moment_keep_their_order);
 	tcase_add_test(tc, latencies_add_up_by_kind);
 	tcase_add_test(tc, first_errors_of_a_row_are_urgent);
