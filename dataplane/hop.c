@@ -39,6 +39,7 @@ hop_set_route(struct hop *hop, const struct route *route, int port)
 	bool is_other = ifindex != hop->ifindex || !karmalb_address_equal(&via, &hop->via);
 
 	hop->is_static = false;
+	hop->had_route |= has_neighbour;
 	hop->ifindex = ifindex;
 	hop->via = via;
 	hop->port = has_neighbour ? (uint8_t)port : 0;
@@ -50,6 +51,12 @@ hop_set_route(struct hop *hop, const struct route *route, int port)
 	if (!has_neighbour)
 		hop->reason = reason_without_neighbour(route);
 	return is_other || !has_neighbour;
+}
+
+bool
+hop_takes_default(const struct hop *hop, bool is_by_port)
+{
+	return !is_by_port && !hop->had_route;
 }
 
 void

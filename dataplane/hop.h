@@ -36,6 +36,7 @@ struct hop {
 	bool is_failed;                 /* and the neighbour has not failed since */
 	bool is_managed;                /* the kernel keeps the neighbour resolved by itself */
 	bool is_asking_due;             /* the neighbour's entry has gone: ask for it anew */
+	bool had_route;                 /* a port has led there by the kernel's routes, once */
 	uint8_t mac[6];
 	uint64_t asked_us; /* when we last had the kernel ask */
 };
@@ -47,6 +48,14 @@ struct hop {
  */
 bool
 hop_set_route(struct hop *hop, const struct route *route, int port);
+
+/*
+ * Whether a neighbour that stands for all others may stand for it, too, given whether a route leads
+ * there by a port now.  Not if one ever did: it has gone for a while, as with a link, and its
+ * packets must not leave by another port meanwhile.
+ */
+bool
+hop_takes_default(const struct hop *hop, bool is_by_port);
 
 /* Takes in what a person has named; then there is no route and nothing to ask. */
 void

@@ -95,7 +95,7 @@ set_static(struct next_hops *n, struct hop *hop, const struct static_neighbour *
 	next_hops_settle(n, &before, hop);
 }
 
-/* Who is named goes first, then the kernel's routes, then whoever stands for all others. */
+/* Who is named goes first, then the kernel's routes, then who stands for all that have none. */
 static void
 resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
 {
@@ -108,7 +108,7 @@ resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
 		int error = route_lookup(&n->requests, &hop->address, &route);
 		bool is_by_port = error == 0 && ports_find(ports, route.ifindex) >= 0;
 
-		if (!is_by_port)
+		if (hop_takes_default(hop, is_by_port))
 			neighbour = static_neighbour_default(
 				ports->neighbours, ports->n_neighbours, -1);
 		if (neighbour == NULL)

@@ -254,6 +254,25 @@ START_TEST(a_named_neighbour_is_known_at_once_and_fails_with_its_port_only)
 }
 END_TEST
 
+START_TEST(a_default_stands_only_for_who_never_had_a_route_by_a_port)
+{
+	struct hop hop = wanted();
+	struct route route = on_link();
+
+	ck_assert(hop_takes_default(&hop, false));
+	ck_assert(!hop_takes_default(&hop, true));
+	hop_set_static(&hop, mac_a, PORT + 1);
+	ck_assert(hop_takes_default(&hop, false));
+	hop_set_route(&hop, &route, -1); /* by an interface that is no port */
+	ck_assert(hop_takes_default(&hop, false));
+	hop_set_route(&hop, &route, PORT);
+	hop_set_route(&hop, NULL, -1);
+	ck_assert(!hop_takes_default(&hop, false));
+	hop_update(&hop, true);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_FAILED);
+}
+END_TEST
+
 START_TEST(only_what_changes_a_packets_way_is_a_difference)
 {
 	struct hop before = resolved(), after = before;
@@ -287,6 +306,7 @@ main(void)
 	tcase_add_test(tc, a_way_that_leads_nowhere_says_why);
 	tcase_add_test(tc, a_way_that_comes_back_is_asked_for_anew);
 	tcase_add_test(tc, a_named_neighbour_is_known_at_once_and_fails_with_its_port_only);
+	tcase_add_test(tc, a_default_stands_only_for_who_never_had_a_route_by_a_port);
 	tcase_add_test(tc, only_what_changes_a_packets_way_is_a_difference);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
