@@ -219,17 +219,13 @@ format_ping(const struct status *status, const struct status_mirror *m, char *te
 	return text;
 }
 
-/* The mirror's endpoint behind that listen, as far as it is known here. */
+/* The mirror's endpoint behind that listen. */
 static const char *
 format_address(const struct checking *c, const struct check_item *item, char *text, size_t size)
 {
-	const struct status_service *s = c->service;
-	const struct status_mirror *m = &s->mirrors[item->index / s->n_listens];
+	const struct karmalb_endpoint *endpoint = &c->service->endpoints[item->index];
 
-	return units_format_host(&m->address.address,
-		s->n_listens == 1 ? ntohs(m->address.port_be)
-				  : ntohs(s->listens[item->index % s->n_listens].port_be),
-		text, size);
+	return units_format_host(&endpoint->address, ntohs(endpoint->port_be), text, size);
 }
 
 static void

@@ -170,6 +170,7 @@ command_confirm_reload(const struct command_call *call)
 	if (intent_confirm(call->commands->intent, &err) < 0)
 		return refuse(call, -EINVAL, err.sentence);
 	log_info("audit: user id %u: CONFIRM RELOAD", call->request->uid);
+	history_add(HISTORY_RELOAD, "user id %u: CONFIRM RELOAD: it stays", call->request->uid);
 	return answer(call, "", "confirmed: it stays");
 }
 

@@ -288,14 +288,10 @@ add_drawn_share(struct explaining *e, const struct status_service *s, unsigned i
 	struct table *t = &e->asking->table;
 	const struct epochs_entry *entry =
 		epochs_find(balance_epochs(e->asking->commands->balance), e->flow.epoch);
-	struct karmalb_endpoint address = s->mirrors[i].address;
+	const struct karmalb_endpoint *address = &s->endpoints[i * s->n_listens + listen];
 	double share;
 
-	/* Behind another listen only the port may differ; status has the first one's. */
-	if (listen > 0)
-		address.port_be = e->flow.address.port_be;
-	address.protocol = e->listen.protocol;
-	if (e->has_flow && entry != NULL && epochs_share(entry, &e->listen, &address, &share))
+	if (e->has_flow && entry != NULL && epochs_share(entry, &e->listen, address, &share))
 		table_add(t, "%.2f", 100 * share);
 	else
 		table_add(t, NULL);

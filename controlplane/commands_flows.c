@@ -23,6 +23,8 @@
 static void
 on_list_part(void *arg, const struct karmalb_question *part);
 static void
+audit(const struct command_call *call, const char *name);
+static void
 on_reset_part(void *arg, const struct karmalb_question *part);
 
 /* 1 .. LIMIT_MAX, or 0 with a sentence. */
@@ -159,11 +161,25 @@ command_reset_flows(const struct command_call *call)
 	int rc = balance_ask(call->commands->balance, &m.question, COMMANDS_ASK_US,
 		&(struct inquiry_author){.part = on_reset_part, .arg = r});
 
-	if (rc == 0)
+	if (rc == 0) {
+		audit(call, name);
 		return COMMAND_LATER;
+	}
 	asking_free(r->asking);
 	free(r);
 	return asking_refuse(call, rc);
+}
+
+/* Once it is sent flows may end, whether or not the answer comes. */
+static void
+audit(const struct command_call *call, const char *name)
+{
+	uint32_t uid = call->request->uid;
+
+	if (name == NULL)
+		name = "all services";
+	log_info("audit: user id %u: RESET FLOWS of %s", uid, name);
+	history_add(HISTORY_STATEMENT, "user id %u: RESET FLOWS of %s", uid, name);
 }
 
 static void
@@ -183,8 +199,8 @@ tell_reset(struct resetting *r, uint64_t n)
 	snprintf(sentence, sizeof(sentence),
 		"%llu flow%s ended after %.0f ms; new ones open as ever", (unsigned long long)n,
 		n == 1 ? "" : "s", took_ms);
-	log_info("audit: user id %u: RESET FLOWS: %s", a->request.uid, line);
-	history_add(HISTORY_STATEMENT, "user id %u: RESET FLOWS: %s", a->request.uid, line);
+	log_info("RESET FLOWS by user id %u: %s", a->request.uid, line);
+	history_add(HISTORY_STATEMENT, "RESET FLOWS by user id %u: %s", a->request.uid, line);
 	if (command_body_open(&body) != NULL)
 		a->render->result(body.out, &result);
 	command_answer(&a->request, COMMAND_DONE, &body);

@@ -167,12 +167,18 @@ intent_change(struct intent *i, struct config *wanted, const struct intent_autho
 	return rc;
 }
 
-/* A line for each change in log and history: who, what, old -> new, when. */
+/* A line for each change in log and history: who, what, old -> new, when.  One that found all as it
+ * was wanted was accepted, too. */
 static void
 audit(const struct change *c, const struct balance_outcome *outcome)
 {
 	const char *line = c->text;
 
+	if (c->n_changes == 0) {
+		log_info("audit: %s: nothing to change", c->what);
+		history_add(HISTORY_STATEMENT, "%s: nothing to change", c->what);
+		return;
+	}
 	do {
 		int length = (int)strcspn(line, "\n");
 
@@ -195,8 +201,7 @@ on_done(void *arg, const struct balance_outcome *outcome)
 		.sentence = outcome->sentence,
 	};
 
-	if (c->n_changes > 0)
-		audit(c, outcome);
+	audit(c, outcome);
 	if (c->author.done != NULL)
 		c->author.done(c->author.arg, &told);
 	change_free(c);

@@ -280,7 +280,6 @@ intent_confirm(struct intent *i, struct err *err)
 	if (i->back.config == NULL)
 		return err_set(err, "no reload waits to be confirmed");
 	forget_back(i);
-	history_add(HISTORY_RELOAD, "the reload was confirmed");
 	return 0;
 }
 

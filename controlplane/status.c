@@ -30,6 +30,7 @@ status_free(struct status *status)
 		free(status->services[i].listens);
 		free(status->services[i].mirrors);
 		free(status->services[i].slots);
+		free(status->services[i].endpoints);
 	}
 	free(status->services);
 	free(status->workers);

@@ -109,6 +109,8 @@ struct status_service {
 	struct status_mirror *mirrors;
 	/* By the data plane's numbers, n_listens of each mirror; STATUS_SLOT_NONE: not known. */
 	uint16_t *slots;
+	/* In the same order: where the mirror is, with its own port or that of the listen. */
+	struct karmalb_endpoint *endpoints;
 	uint64_t period;           /* number of the current block */
 	uint64_t period_offset_us; /* of 'now' in it */
 	uint64_t reweighted_at_unix_us;

@@ -114,6 +114,17 @@ add_mirror(struct status_service *to, const struct status_mirror *m)
 	add_histogram(&to->traffic.query, &m->traffic.query);
 }
 
+static struct karmalb_endpoint *
+copy_endpoints(const struct model_service *s)
+{
+	unsigned n = s->n_mirrors * s->n_listens;
+	struct karmalb_endpoint *endpoints = calloc(n + 1, sizeof(endpoints[0]));
+
+	for (unsigned i = 0; endpoints != NULL && i < n; i++)
+		endpoints[i] = s->mirrors[i / s->n_listens].slots[i % s->n_listens].address;
+	return endpoints;
+}
+
 static uint16_t *
 copy_numbers(const struct model_service *s)
 {
@@ -145,7 +156,8 @@ copy_service(struct status_service *to, const struct model *model, const struct 
 		return -1;
 	to->n_mirrors = from->n_mirrors;
 	to->slots = copy_numbers(from);
-	if (to->slots == NULL)
+	to->endpoints = copy_endpoints(from);
+	if (to->slots == NULL || to->endpoints == NULL)
 		return -1;
 	for (unsigned i = 0; i < from->n_mirrors; i++) {
 		copy_mirror(&to->mirrors[i], from, &from->mirrors[i], now->now_us);

@@ -171,6 +171,18 @@ class Crowd(Controlplane):
         log = controlplane.stop()
         self.assertEqual(log.count("audit: user id 0: service web: ha_strategy"), 51)
 
+    def test_what_is_accepted_is_audited_even_if_it_changes_nothing(self):
+        controlplane = self.start()
+        for _ in range(2):
+            self.assertEqual(
+                ask(controlplane.path, post("SET MIRROR web.m1 WEIGHT = 7"))[0], 200)
+        self.assertEqual(ask(controlplane.path, post("RESET FLOWS FROM web"))[0], 200)
+        log = controlplane.stop()
+        said = "audit: user id 0: SET MIRROR web.m1 WEIGHT = 7: "
+        self.assertEqual(log.count(said), 2, log)
+        self.assertEqual(log.count(said + "nothing to change"), 1, log)
+        self.assertEqual(log.count("audit: user id 0: RESET FLOWS of web"), 1, log)
+
 
 class Rights(Controlplane):
     def setUp(self):

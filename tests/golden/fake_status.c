@@ -18,6 +18,7 @@ static struct status_service services[2];
 static struct status_mirror web_mirrors[4], search_mirrors[2];
 static struct karmalb_endpoint web_listens[1], search_listens[2];
 static uint16_t web_slots[4] = {0, 1, 2, 3}, search_slots[4] = {4, 5, 6, STATUS_SLOT_NONE};
+static struct karmalb_endpoint web_endpoints[4], search_endpoints[4];
 static struct karmalb_worker_totals workers[2];
 static struct karmalb_port_status ports[1];
 
@@ -109,6 +110,7 @@ fill_web(struct status_service *s)
 		.listens = web_listens,
 		.mirrors = web_mirrors,
 		.slots = web_slots,
+		.endpoints = web_endpoints,
 		.period = 200,
 		.period_offset_us = 2100 * KARMALB_MILLISECOND,
 		.reweighted_at_unix_us = NOW_UNIX_US - 2100 * KARMALB_MILLISECOND,
@@ -132,6 +134,8 @@ fill_web(struct status_service *s)
 	web_mirrors[3].last_query_us = NOW_US - 20 * KARMALB_MILLISECOND;
 	web_mirrors[3].pings_failed = 2;
 	web_mirrors[3].next_hop = KARMALB_NEXT_HOP_FAILED;
+	for (unsigned i = 0; i < 4; i++)
+		web_endpoints[i] = web_mirrors[i].address;
 	/* Nothing that is shown may steer a terminal. */
 	for (unsigned i = 0; i < 3; i++)
 		fill_blocks(&web_mirrors[i], 10000 + 1000 * i);
@@ -149,6 +153,7 @@ fill_search(struct status_service *s)
 		.listens = search_listens,
 		.mirrors = search_mirrors,
 		.slots = search_slots,
+		.endpoints = search_endpoints,
 		.period = 16,
 		.period_offset_us = 40 * KARMALB_SECOND,
 	};
@@ -161,6 +166,10 @@ fill_search(struct status_service *s)
 		.share = 0.5,
 		.configured_share = 0.5,
 		.state = MIRROR_TRIAL};
+	/* The former has a port of its own, the latter those of the listens. */
+	search_endpoints[0] = search_endpoints[1] = search_mirrors[0].address;
+	search_endpoints[2] = search_mirrors[1].address;
+	search_endpoints[3] = endpoint("10.99.1.22", 9306);
 }
 
 static void
@@ -240,6 +249,8 @@ fake_status_take(void)
 		s->listens = copy(s->listens, s->n_listens, sizeof(*s->listens));
 		s->mirrors = copy(s->mirrors, s->n_mirrors, sizeof(*s->mirrors));
 		s->slots = copy(s->slots, s->n_mirrors * s->n_listens, sizeof(*s->slots));
+		s->endpoints =
+			copy(s->endpoints, s->n_mirrors * s->n_listens, sizeof(*s->endpoints));
 	}
 	to->workers = copy(from->workers, from->n_workers, sizeof(*from->workers));
 	to->ports = copy(from->ports, from->n_ports, sizeof(*from->ports));
