@@ -120,7 +120,7 @@ shares_wake_us(const struct model_service *service, const struct model_dataplane
 		struct health_evidence e;
 
 		wake_us = earlier(wake_us, shares_ramp_due_us(service, m));
-		if (m->health.state != MIRROR_DEAD || m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
+		if (m->health.state == MIRROR_UP || m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
 			continue;
 		observe_evidence(service, m, &e);
 		wake_us = earlier(wake_us, health_wake_us(&m->health, &e, &rule));

@@ -72,7 +72,8 @@ shares_ramp_due_us(const struct model_service *service, const struct model_mirro
 {
 	uint64_t whole_us = service->settings.slow_start_ms * KARMALB_MILLISECOND;
 
-	if (mirror->ramp_since_us == 0)
+	if (mirror->ramp_since_us == 0 || mirror->role == STRATEGY_AVOIDED ||
+		mirror->conf.state != SETTINGS_MIRROR_ACTIVE)
 		return UINT64_MAX;
 	return mirror->ramp_since_us + mirror->ramp_step * whole_us / SHARES_RAMP_STEPS;
 }
@@ -161,5 +162,7 @@ settle(struct model_service *s, struct model_mirror *m, const struct strategy_sh
 		m->is_joining = true;
 		tell(s, m, now_us, false);
 	}
+	if (m->was_avoided)
+		m->ramp_since_us = 0; /* it begins when the mirror is let back */
 	return is_changed;
 }

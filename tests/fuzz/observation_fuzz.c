@@ -122,7 +122,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				shares_adopt(loop.model, loop.now_us);
 			dataplane->was_synced = true;
 		}
-		loop_tick_at(now_us);
+		loop_decide_at(now_us);
 		check_shares();
 		free(bytes);
 	}

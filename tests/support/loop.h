@@ -75,6 +75,10 @@ loop_answer_like_the_seed(unsigned n);
 
 /* Moves the clock and lets the loop decide; returns whether there was a re-weighting. */
 bool
+loop_decide_at(uint64_t at_us);
+
+/* The same in a test of Check's, and nothing may be due before the clock has moved on. */
+bool
 loop_tick_at(uint64_t at_us);
 
 void

@@ -126,6 +126,64 @@ START_TEST(noerrors_avoids_until_the_errors_have_left_the_window)
 }
 END_TEST
 
+/* loop_tick_at() sees to it that the loop comes to rest after each tick. */
+START_TEST(a_mirror_avoided_on_its_ramp_begins_it_anew_when_let_back)
+{
+	struct model_mirror *m4;
+	uint64_t began_us;
+
+	begin("noerrors", 200000);
+	m4 = &loop.web->mirrors[3];
+	fall_and_rise();
+	began_us = loop.now_us;
+	answer(100, 10);
+	loop_tick_at(began_us + 21 * S);
+	ck_assert_int_eq(m4->role, STRATEGY_AVOIDED);
+	ck_assert_uint_eq(m4->ramp_since_us, 0);
+	for (unsigned i = 0; i < 4; i++)
+		loop_query_fails(3, 0, KARMALB_OUTCOME_CONNECT_FAILURES);
+	loop_tick_at(began_us + 22 * S);
+	ck_assert_int_eq(m4->health.state, MIRROR_DEAD);
+	loop.now_us += 1 * S;
+	observe_ping_answered(m4, 100, loop.now_us);
+	loop_tick_at(loop.now_us);
+	ck_assert_int_eq(m4->health.state, MIRROR_TRIAL);
+	loop.now_us += 1 * S;
+	loop_answer(3, 0, 1, 5 * MS);
+	loop_tick_at(loop.now_us);
+	ck_assert_int_eq(m4->health.state, MIRROR_UP); /* and avoided as before */
+	ck_assert_int_eq(m4->role, STRATEGY_AVOIDED);
+
+	for (unsigned k = 0; k < 4; k++) { /* its errors leave the window */
+		loop.now_us += 60 * S;
+		for (unsigned i = 0; i < LOOP_N_MIRRORS; i++)
+			loop_answer(i, 0, 100, 5 * MS);
+		loop_tick_at(loop.now_us);
+	}
+	ck_assert_int_eq(m4->role, STRATEGY_REGULAR);
+	ck_assert(!m4->was_avoided);
+	ck_assert_uint_ne(m4->ramp_since_us, 0);
+}
+END_TEST
+
+START_TEST(a_mirror_drained_on_its_ramp_wakes_nobody)
+{
+	struct model_mirror *m4;
+	uint64_t up_us;
+
+	begin("nodeads", 10000);
+	m4 = &loop.web->mirrors[3];
+	fall_and_rise();
+	up_us = loop.now_us;
+	m4->conf.state = SETTINGS_MIRROR_DRAIN;
+	loop_tick_at(up_us + 1);
+	ck_assert_uint_ne(shares_wake_us(loop.web, &loop.model->dataplane), up_us + 1 * S);
+	m4->conf.state = SETTINGS_MIRROR_MAINTENANCE;
+	loop_tick_at(up_us + 2);
+	ck_assert_uint_ne(shares_wake_us(loop.web, &loop.model->dataplane), up_us + 1 * S);
+}
+END_TEST
+
 START_TEST(the_smooth_window_forgets_evenly)
 {
 	struct karma *k;
@@ -173,6 +231,8 @@ main(void)
 	tcase_add_test(tc, without_slow_start_a_mirror_is_back_at_once);
 	tcase_add_test(tc, a_mirror_that_dies_again_leaves_its_ramp);
 	tcase_add_test(tc, noerrors_avoids_until_the_errors_have_left_the_window);
+	tcase_add_test(tc, a_mirror_avoided_on_its_ramp_begins_it_anew_when_let_back);
+	tcase_add_test(tc, a_mirror_drained_on_its_ramp_wakes_nobody);
 	tcase_add_test(tc, the_smooth_window_forgets_evenly);
 	tcase_add_test(tc, warnings_are_not_counted_twice);
 	srunner_run_all(runner, CK_NORMAL);
