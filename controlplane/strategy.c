@@ -45,7 +45,8 @@ roundrobin_shares(const struct strategy_view *view, struct strategy_share *share
 	normalise(view, shares, 1);
 }
 
-/* All dead: those with the fewest failures in a row, evenly, whatever their weights. */
+/* Nobody takes part: of the dead those with the fewest failures in a row, evenly, whatever their
+ * weights. */
 static void
 least_bad_shares(const struct strategy_view *view, struct strategy_share *shares)
 {
@@ -91,17 +92,16 @@ failures_forgiven(const struct strategy_view *view)
 	return forgiven;
 }
 
-/* By health alone.  False: all are dead. */
+/* By health alone.  False: nobody takes part, since all are dead and max_dead keeps none in. */
 static bool
 cast_by_health(const struct strategy_view *view, struct strategy_share *shares)
 {
 	uint32_t forgiven = failures_forgiven(view);
-	bool is_anybody_alive = false;
+	bool is_anybody_in = false;
 
 	for (unsigned i = 0; i < view->n_mirrors; i++) {
 		const struct strategy_mirror *m = &view->mirrors[i];
 
-		is_anybody_alive |= m->state != MIRROR_DEAD;
 		shares[i].share = 0;
 		if (m->state == MIRROR_TRIAL)
 			shares[i].role = STRATEGY_TRIAL;
@@ -109,8 +109,9 @@ cast_by_health(const struct strategy_view *view, struct strategy_share *shares)
 			shares[i].role = STRATEGY_REGULAR;
 		else
 			shares[i].role = STRATEGY_OUT;
+		is_anybody_in |= shares[i].role != STRATEGY_OUT;
 	}
-	return is_anybody_alive;
+	return is_anybody_in;
 }
 
 /* What each mirror on trial takes: the same for all, but never more than it was configured for. */

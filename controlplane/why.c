@@ -89,12 +89,15 @@ why_share(const struct model_service *service, const struct model_mirror *mirror
 		snprintf(text, size, "by configured weight");
 	else if (is_blind)
 		snprintf(text, size, "by configured weight, though %s", h->evidence);
-	else if (h->state == MIRROR_DEAD && mirror->share > 0)
+	else if (h->state == MIRROR_DEAD && mirror->role == STRATEGY_OUT && mirror->share > 0)
 		snprintf(text, size, "least bad of the dead: %s", h->evidence);
-	else if (h->state == MIRROR_DEAD)
+	else if (h->state == MIRROR_DEAD && mirror->role == STRATEGY_OUT)
 		snprintf(text, size, "%s", h->evidence);
 	else if (mirror->role == STRATEGY_AVOIDED)
 		why_avoided(mirror, text, size);
+	else if (h->state == MIRROR_DEAD)
+		snprintf(text, size, "kept in by max_dead_pct = %g, though %s",
+			service->settings.max_dead_pct, h->evidence);
 	else if (h->state == MIRROR_TRIAL || mirror->role == STRATEGY_TRIAL)
 		why_trial(mirror, text, size);
 	else

@@ -306,6 +306,27 @@ START_TEST(four_failed_pings_take_an_idle_mirror_out)
 }
 END_TEST
 
+START_TEST(the_least_bad_are_told_from_those_that_the_cap_keeps_in)
+{
+	char why[KARMALB_SENTENCE_MAX];
+
+	loop_begin(1);
+	for (unsigned k = 0; k < 4; k++) {
+		loop.now_us += 1 * S;
+		for (unsigned i = 0; i < LOOP_N_MIRRORS; i++)
+			observe_ping_failed(&loop.web->mirrors[i], "no answer", loop.now_us);
+		loop_tick_at(loop.now_us);
+	}
+	loop_assert_shares(loop_equal);
+	ck_assert_str_eq(why_share(loop.web, &loop.web->mirrors[1], why, sizeof(why)),
+		"least bad of the dead: ping: no answer 4 times");
+	loop.web->settings.max_dead_pct = 50;
+	loop_tick_at(loop.now_us + 1);
+	ck_assert_str_eq(why_share(loop.web, &loop.web->mirrors[1], why, sizeof(why)),
+		"kept in by max_dead_pct = 50, though ping: no answer 4 times");
+}
+END_TEST
+
 /* Nobody pings it, so no ping can tell that it is back. */
 START_TEST(a_dead_mirror_of_udp_comes_back_by_time)
 {
@@ -380,6 +401,7 @@ main(void)
 	tcase_add_test(tc, either_listen_can_kill_a_mirror);
 	tcase_add_test(tc, karma_sums_over_listens);
 	tcase_add_test(tc, four_failed_pings_take_an_idle_mirror_out);
+	tcase_add_test(tc, the_least_bad_are_told_from_those_that_the_cap_keeps_in);
 	tcase_add_test(tc, a_dead_mirror_of_udp_comes_back_by_time);
 	tcase_add_test(tc, a_dead_mirror_has_no_say_in_the_pool);
 	srunner_run_all(runner, CK_NORMAL);

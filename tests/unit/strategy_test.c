@@ -191,25 +191,57 @@ START_TEST(roundrobin_skips_the_dead_where_told_so)
 }
 END_TEST
 
+#define THREE_DEAD         \
+	{                  \
+		5, 9, 5, 0 \
+	}
+#define ALL_DEAD           \
+	{                  \
+		7, 4, 9, 4 \
+	}
+
 static const struct {
 	double max_dead;
+	uint32_t failures[4];
 	double shares[4];
 } caps[] = {
-	{1, {0, 0, 0, 1}},
-	{0.75, {0, 0, 0, 1}},
-	{0.74, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}}, /* two are equally bad */
-	{0.3, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}},
-	{0.2, {0.25, 0.25, 0.25, 0.25}},
-	{0, {0.25, 0.25, 0.25, 0.25}},
+	{1, THREE_DEAD, {0, 0, 0, 1}},
+	{0.75, THREE_DEAD, {0, 0, 0, 1}},
+	{0.74, THREE_DEAD, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}}, /* two are equally bad */
+	{0.3, THREE_DEAD, {0.25 / 0.75, 0, 0.25 / 0.75, 0.25 / 0.75}},
+	{0.2, THREE_DEAD, {0.25, 0.25, 0.25, 0.25}},
+	{0, THREE_DEAD, {0.25, 0.25, 0.25, 0.25}},
+	{1, ALL_DEAD, {0, 0.5, 0, 0.5}},
+	{0.5, ALL_DEAD, {0, 0.5, 0, 0.5}},
+	{0.25, ALL_DEAD, {1 / 3.0, 1 / 3.0, 0, 1 / 3.0}},
+	{0, ALL_DEAD, {0.25, 0.25, 0.25, 0.25}},
 };
 
 START_TEST(at_most_the_capped_part_goes_without_for_being_dead)
 {
-	make_mirrors(4, (const uint32_t[]){5, 9, 5, 0});
-	view.max_dead = caps[_i].max_dead;
+	static const char *const names[] = {"nodeads", "noerrors"};
+
+	for (unsigned k = 0; k < 2; k++) {
+		make_mirrors(4, caps[_i].failures);
+		view.max_dead = caps[_i].max_dead;
+		draw(names[k], 4);
+		for (unsigned i = 0; i < 4; i++)
+			ck_assert_double_eq_tol(shares[i], caps[_i].shares[i], 1e-12);
+	}
+}
+END_TEST
+
+START_TEST(the_dead_that_the_cap_keeps_in_go_on_by_weight)
+{
+	make_mirrors(4, (const uint32_t[])ALL_DEAD);
+	mirrors[1].weight = 0.3;
+	mirrors[3].weight = 0.1;
+	view.max_dead = 0.5;
 	draw("nodeads", 4);
-	for (unsigned i = 0; i < 4; i++)
-		ck_assert_double_eq_tol(shares[i], caps[_i].shares[i], 1e-12);
+	ck_assert_double_eq_tol(shares[1], 0.75, 1e-12);
+	ck_assert_double_eq_tol(shares[3], 0.25, 1e-12);
+	ck_assert_int_eq(decided[1].role, STRATEGY_REGULAR);
+	ck_assert_int_eq(decided[0].role, STRATEGY_OUT);
 }
 END_TEST
 
@@ -275,6 +307,7 @@ main(void)
 	tcase_add_test(tc, roundrobin_skips_the_dead_where_told_so);
 	tcase_add_loop_test(tc, at_most_the_capped_part_goes_without_for_being_dead, 0,
 		sizeof(caps) / sizeof(caps[0]));
+	tcase_add_test(tc, the_dead_that_the_cap_keeps_in_go_on_by_weight);
 	tcase_add_test(tc, a_ramp_gives_its_part_of_the_share);
 	tcase_add_test(tc, ramps_are_for_pools_that_can_do_without);
 	tcase_add_test(tc, a_service_without_mirrors_is_no_accident);
