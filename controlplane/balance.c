@@ -53,6 +53,14 @@ balance_tick(struct balance *b, uint64_t now_us);
 static void
 go_back(struct balance *b, const struct karmalb_applied *applied, const char *why);
 
+/* What was dropped is kept as long as a change may be taken back. */
+static void
+forget_dropped(struct balance *b)
+{
+	if (undo_is_empty(&b->undo))
+		model_forget_dropped(b->model);
+}
+
 /* ---- the loop ---- */
 
 /* Sends the model if it differs from what the data plane was last told.  -ENOMEM: the next tick
@@ -208,6 +216,7 @@ on_applied(struct balance *b, const void *message)
 	if (m->error == 0) {
 		epochs_note(&b->epochs, m->epoch, m->applied_us);
 		undo_accept(&b->undo, m->epoch);
+		forget_dropped(b);
 		return;
 	}
 	log_error("data plane did not take epoch %u: %s", m->epoch, why);
@@ -270,6 +279,7 @@ on_closed(void *arg, const char *why)
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
 	undo_forget(&b->undo); /* another data plane is asked anew */
+	forget_dropped(b);
 	inquiries_lost(b->inquiries);
 	b->sent = NULL;
 	set_timer(b, karmalb_now_us());
@@ -398,6 +408,7 @@ apply(struct balance *b, const struct config *wanted, const struct balance_reque
 		pending_settle(p, result_at_once(b, outcome));
 		undo_settle(u, before);
 	}
+	forget_dropped(b);
 	set_timer(b, karmalb_now_us());
 	return 0;
 }
@@ -418,6 +429,7 @@ go_back(struct balance *b, const struct karmalb_applied *applied, const char *wh
 		return;
 	}
 	config_free(refused);
+	forget_dropped(b);
 	log_warning("what the data plane turned down is taken back");
 	history_add(HISTORY_DATAPLANE, "what the data plane turned down is taken back");
 }

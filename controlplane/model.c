@@ -47,6 +47,7 @@ model_free(struct model *model)
 {
 	if (model == NULL)
 		return;
+	model_forget_dropped(model);
 	for (unsigned i = 0; i < model->n_services; i++)
 		model_service_fini(&model->services[i]);
 	free(model->services);

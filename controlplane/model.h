@@ -135,6 +135,10 @@ struct model {
 	uint64_t started_us;
 	unsigned n_services;
 	struct model_service *services; /* in the file's order */
+	/* What changes dropped that may be taken back yet, oldest first: services as they were,
+	 * whose mirrors nobody pings. */
+	unsigned n_dropped;
+	struct model_service *dropped;
 	struct model_dataplane dataplane;
 	struct model_slot_owner owners[KARMALB_SLOTS_MAX]; /* by slot number */
 };
@@ -151,10 +155,15 @@ model_free(struct model *model);
  * Takes another configuration into force.  Services stay themselves by name and mirrors by service,
  * address and port: karma, health, x and what is known of their slots stay.  Pointers to services
  * and mirrors are void afterwards; pingers move along, and those of mirrors that went are nobody's.
- * 0, or -ENOMEM and nothing has changed.
+ * What went is kept, and is what it was if it comes back, until model_forget_dropped().  0, or
+ * -ENOMEM and nothing has changed.
  */
 int
 model_apply(struct model *model, const struct config *config, uint64_t now_us);
+
+/* No change is taken back any more. */
+void
+model_forget_dropped(struct model *model);
 
 /* NULL: no such service. */
 struct model_service *

@@ -23,7 +23,10 @@ static int
 prepare(struct draft *draft, struct model *model, const struct config_service *conf,
 	uint64_t now_us);
 static void
-settle(struct draft *draft, const struct config_service *conf, uint64_t now_us);
+settle(struct model *model, struct draft *draft, const struct config_service *conf,
+	uint64_t now_us);
+static void
+drop(struct model *model, struct model_service *s);
 static void
 own_slots(struct model *model);
 
@@ -32,22 +35,28 @@ model_apply(struct model *model, const struct config *config, uint64_t now_us)
 {
 	struct draft *drafts = calloc(config->n_services + 1, sizeof(*drafts));
 	struct model_service *services = calloc(config->n_services + 1, sizeof(*services));
+	struct model_service *dropped = realloc(
+		model->dropped, (model->n_dropped + model->n_services + 1) * sizeof(*dropped));
 	unsigned n = 0;
 
-	if (drafts == NULL || services == NULL)
+	if (dropped != NULL)
+		model->dropped = dropped; /* room for all that may go now */
+	if (drafts == NULL || services == NULL || dropped == NULL)
 		goto fail;
 	for (; n < config->n_services; n++) {
 		if (prepare(&drafts[n], model, &config->services[n], now_us) < 0)
 			goto fail;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		settle(&drafts[i], &config->services[i], now_us);
+		settle(model, &drafts[i], &config->services[i], now_us);
 		services[i] = drafts[i].fresh;
 		if (drafts[i].old != NULL)
 			memset(drafts[i].old, 0, sizeof(*drafts[i].old));
 	}
-	for (unsigned i = 0; i < model->n_services; i++) /* what nobody took over */
-		model_service_fini(&model->services[i]);
+	for (unsigned i = 0; i < model->n_services; i++) {
+		if (model->services[i].mirrors != NULL) /* nobody took it over */
+			drop(model, &model->services[i]);
+	}
 	free(model->services);
 	model->services = services;
 	model->n_services = n;
@@ -60,6 +69,16 @@ fail:
 	free(services);
 	free(drafts);
 	return -ENOMEM;
+}
+
+void
+model_forget_dropped(struct model *model)
+{
+	for (unsigned i = 0; i < model->n_dropped; i++)
+		model_service_fini(&model->dropped[i]);
+	free(model->dropped);
+	model->dropped = NULL;
+	model->n_dropped = 0;
 }
 
 static bool
@@ -118,7 +137,8 @@ move_slots(struct model_mirror *to, const struct model_service *s, const struct 
 {
 	for (unsigned i = 0; i < s->n_listens; i++) {
 		for (unsigned k = 0; k < old->n_listens; k++) {
-			if (karmalb_endpoint_equal(&s->listens[i], &old->listens[k]))
+			if (karmalb_endpoint_equal(&s->listens[i], &old->listens[k]) &&
+				from->slots[k].is_known)
 				to->slots[i] = from->slots[k];
 		}
 	}
@@ -157,18 +177,51 @@ find_mirror(struct model_service *s, const struct config_mirror *conf)
 	return NULL;
 }
 
+/* The newest one of that name; NULL: none. */
+static struct model_service *
+find_dropped(struct model *model, const char *name)
+{
+	for (unsigned i = model->n_dropped; i > 0; i--) {
+		if (strcmp(model->dropped[i - 1].name, name) == 0)
+			return &model->dropped[i - 1];
+	}
+	return NULL;
+}
+
+/* A mirror that is not in 'old' but was before, in '*in'; NULL: none.  The newest comes first:
+ * older ones are as they were then. */
+static struct model_mirror *
+find_dropped_mirror(struct model *model, const struct model_service *old,
+	const struct config_mirror *conf, struct model_service **in)
+{
+	struct model_mirror *m = NULL;
+
+	for (unsigned i = model->n_dropped; m == NULL && i > 0; i--) {
+		*in = &model->dropped[i - 1];
+		if (strcmp((*in)->name, old->name) == 0)
+			m = find_mirror(*in, conf);
+	}
+	return m;
+}
+
 /* The fresh service takes over what the old one knows. */
 static void
-take_over(struct model_service *fresh, struct model_service *old, uint64_t now_us)
+take_over(struct model *model, struct model_service *fresh, struct model_service *old,
+	uint64_t now_us)
 {
 	for (unsigned i = 0; i < fresh->n_mirrors; i++) {
 		struct model_mirror *m = &fresh->mirrors[i];
+		struct model_service *in = old;
 		struct model_mirror *from = find_mirror(old, &m->conf);
 
-		if (from != NULL)
-			move_mirror(m, fresh, from, old);
-		else
+		if (from == NULL)
+			from = find_dropped_mirror(model, old, &m->conf, &in);
+		if (from == NULL)
 			begin_mirror(m, old, now_us);
+		else
+			move_mirror(m, fresh, from, in);
+		if (from != NULL && in->period_us != old->period_us)
+			karma_init(&m->karma, old->period_us);
 	}
 	fresh->settings = old->settings;
 	fresh->period_us = old->period_us;
@@ -176,7 +229,15 @@ take_over(struct model_service *fresh, struct model_service *old, uint64_t now_u
 	fresh->block = old->block;
 	fresh->reweighted_us = old->reweighted_us;
 	fresh->n_reweights = old->n_reweights;
-	model_service_fini(old);
+}
+
+/* Kept, for it may come back; the caller has no part in it any more. */
+static void
+drop(struct model *model, struct model_service *s)
+{
+	for (unsigned i = 0; i < s->n_mirrors; i++)
+		s->mirrors[i].pinger = NULL;
+	model->dropped[model->n_dropped++] = *s;
 }
 
 /* What the operator wants of each mirror: name, weight, state. */
@@ -207,12 +268,17 @@ set_mirrors(struct model_service *s, const struct config_service *conf, uint64_t
 }
 
 static void
-settle(struct draft *draft, const struct config_service *conf, uint64_t now_us)
+settle(struct model *model, struct draft *draft, const struct config_service *conf, uint64_t now_us)
 {
+	struct model_service *old =
+		draft->old != NULL ? draft->old : find_dropped(model, conf->name);
+
 	if (draft->fresh.mirrors == NULL)
-		draft->fresh = *draft->old;
-	else if (draft->old != NULL)
-		take_over(&draft->fresh, draft->old, now_us);
+		draft->fresh = *old;
+	else if (old != NULL)
+		take_over(model, &draft->fresh, old, now_us);
+	if (draft->old != NULL && draft->fresh.mirrors != old->mirrors)
+		drop(model, old);
 	set_mirrors(&draft->fresh, conf, now_us);
 	model_set_settings(&draft->fresh, &conf->settings, now_us);
 }

@@ -72,6 +72,66 @@ START_TEST(who_stays_keeps_x_karma_and_slots)
 }
 END_TEST
 
+/* The data plane turned the drop down: it names no slot anew that it never dropped. */
+START_TEST(who_comes_back_from_a_change_taken_back_is_as_before)
+{
+	struct config *before = config_copy(wanted);
+	uint64_t opened = model_opened(loop.web, &loop.web->mirrors[1]);
+	double x = loop.web->mirrors[1].x;
+	const struct model_mirror *m2;
+
+	ck_assert_int_eq(config_edit_drop_mirror(wanted, "web", "m2", &err), 0);
+	apply();
+	ck_assert_int_eq(config_edit_drop_mirror(wanted, "web", "m1", &err), 0);
+	apply();
+	ck_assert_uint_eq(loop.web->n_mirrors, 2);
+	config_free(wanted);
+	wanted = before;
+	apply();
+	m2 = &loop.web->mirrors[1];
+	loop_assert_shares(loop_w1);
+	ck_assert_double_eq(m2->x, x);
+	ck_assert_int_eq(m2->health.state, MIRROR_UP);
+	ck_assert_ptr_nonnull(karma_block(&m2->karma, LOOP_FIRST_BLOCK + 1));
+	loop_answer(1, 0, 7, 5 * MS);
+	ck_assert_uint_eq(model_opened(loop.web, m2), opened + 7);
+	model_forget_dropped(loop.model);
+	loop_answer(1, 0, 7, 5 * MS);
+	ck_assert_uint_eq(model_opened(loop.web, m2), opened + 14);
+}
+END_TEST
+
+START_TEST(a_service_back_from_a_change_taken_back_is_as_before)
+{
+	static const struct config none;
+	double x = loop.web->mirrors[1].x;
+
+	ck_assert_int_eq(model_apply(loop.model, &none, loop.now_us), 0);
+	ck_assert_uint_eq(loop.model->n_services, 0);
+	loop_send_totals(1, 0); /* nobody's */
+	apply();
+	ck_assert_double_eq(loop.web->mirrors[1].x, x);
+	ck_assert_uint_gt(loop.web->n_reweights, 0);
+	ck_assert_ptr_eq(loop.model->owners[loop_number_of(1, 0)].mirror, &loop.web->mirrors[1]);
+	loop_assert_shares(loop_w1);
+}
+END_TEST
+
+START_TEST(who_comes_back_after_the_answer_is_new)
+{
+	struct config *before = config_copy(wanted);
+
+	ck_assert_int_eq(config_edit_drop_mirror(wanted, "web", "m2", &err), 0);
+	apply();
+	model_forget_dropped(loop.model);
+	config_free(wanted);
+	wanted = before;
+	apply();
+	ck_assert_int_eq(loop.web->mirrors[1].health.state, MIRROR_TRIAL);
+	ck_assert(!loop.web->mirrors[1].slots[0].is_known);
+}
+END_TEST
+
 START_TEST(a_new_mirror_in_a_pool_at_work_is_on_trial)
 {
 	struct config_mirror m5 = {.name = "m5", .weight = 1};
@@ -172,6 +232,9 @@ main(void)
 	const TTest *const tests[] = {
 		the_same_again_changes_nothing,
 		who_stays_keeps_x_karma_and_slots,
+		who_comes_back_from_a_change_taken_back_is_as_before,
+		a_service_back_from_a_change_taken_back_is_as_before,
+		who_comes_back_after_the_answer_is_new,
 		a_new_mirror_in_a_pool_at_work_is_on_trial,
 		a_service_called_otherwise_keeps_the_slots_that_the_data_plane_goes_on_with,
 		a_drained_mirror_gets_nothing_and_comes_back_as_it_was,

@@ -11,6 +11,8 @@
 
 #include <check.h>
 
+#include <karmalb/clock.h>
+
 #include "web.h"
 
 #define CONNECT_AS_CONFIGURED 1000
@@ -74,6 +76,18 @@ static void
 expect_silence(void)
 {
 	ck_assert_ptr_null(fake_next_intent(&web.fake, 200));
+}
+
+/* The log has it 'n' times, soon. */
+static void
+expect_in_log(const char *words, unsigned n)
+{
+	for (unsigned i = 0; i < WEB_PROMPT_MS / 10; i++) {
+		if (fake_count_in_log(&web.fake, words) >= n)
+			break;
+		usleep(10000);
+	}
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, words), n);
 }
 
 /* ---- two statements ---- */
@@ -197,6 +211,36 @@ START_TEST(a_late_refusal_still_undoes)
 	expect_limits(CONNECT_AS_CONFIGURED, QUERY_AS_CONFIGURED);
 	assert_shows("SHOW DIFF", "In force is what the configuration file says");
 	assert_shows("SHOW EVENTS", "taken back");
+}
+END_TEST
+
+/* The data plane never dropped it, so it names its slot no second time. */
+START_TEST(a_mirror_whose_drop_was_refused_is_counted_on)
+{
+	struct karmalb_slot_totals m4 = {
+		.slot = 3,
+		.errors_in_row = 4,
+		.last_error = KARMALB_OUTCOME_CONNECT_FAILURES,
+		.outcomes[KARMALB_OUTCOME_CONNECT_FAILURES] = 4,
+	};
+	struct karmalb_applied taken = {0};
+	struct intent *back;
+	struct sent drop;
+
+	begin();
+	drop = send_statement("ALTER SERVICE web DROP MIRROR m4");
+	ck_assert_uint_eq(drop.intent->n_mirrors, 3);
+	fake_refuse(&web.fake, drop.intent, -ENOSPC, "no room");
+	back = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
+	ck_assert_uint_eq(back->n_mirrors, 4);
+	taken.epoch = back->epoch;
+	taken.applied_us = karmalb_now_us();
+	fake_send(&web.fake, KARMALB_MESSAGE_APPLIED, &taken);
+	intent_free(back);
+	assert_told(&drop, "all is as before: no room");
+	m4.stamp_us = m4.row_began_us = m4.last_error_us = karmalb_now_us();
+	fake_send(&web.fake, KARMALB_MESSAGE_SLOT_TOTALS, &m4);
+	expect_in_log("mirror web/m4: up -> dead", 1);
 }
 END_TEST
 
@@ -361,18 +405,6 @@ END_TEST
 
 /* ---- what is not wanted by anybody ---- */
 
-/* The log has it 'n' times, soon. */
-static void
-expect_in_log(const char *words, unsigned n)
-{
-	for (unsigned i = 0; i < WEB_PROMPT_MS / 10; i++) {
-		if (fake_count_in_log(&web.fake, words) >= n)
-			break;
-		usleep(10000);
-	}
-	ck_assert_uint_eq(fake_count_in_log(&web.fake, words), n);
-}
-
 START_TEST(a_port_that_goes_and_comes_is_an_event_each)
 {
 	struct karmalb_port_status port = {.name = "front", .device = "af_xdp:eth1", .is_up = 1};
@@ -420,6 +452,7 @@ main(void)
 	tcase_add_test(tc, a_change_after_the_way_back_is_not_taken_along);
 	tcase_add_test(tc, a_change_of_our_own_affairs_goes_with_what_it_stands_on);
 	tcase_add_test(tc, a_late_refusal_still_undoes);
+	tcase_add_test(tc, a_mirror_whose_drop_was_refused_is_counted_on);
 	tcase_add_test(tc, a_refused_reload_leaves_the_former_file);
 	tcase_add_test(tc, a_refused_reload_has_nothing_to_confirm);
 	tcase_add_test(tc, two_reloads_refused_leave_the_file_before_both);
