@@ -131,7 +131,9 @@ expect_frame_refused(uint16_t number, uint32_t size, uint32_t said, const char *
 START_TEST(message_of_wrong_size_is_refused)
 {
 	static const uint16_t numbers[] = {KARMALB_MESSAGE_HELLO, KARMALB_MESSAGE_BEGIN,
-		KARMALB_MESSAGE_SERVICE, KARMALB_MESSAGE_MIRROR, KARMALB_MESSAGE_COMMIT};
+		KARMALB_MESSAGE_SERVICE, KARMALB_MESSAGE_MIRROR, KARMALB_MESSAGE_COMMIT,
+		KARMALB_MESSAGE_LIST_FLOWS, KARMALB_MESSAGE_FIND_FLOW, KARMALB_MESSAGE_RESET_FLOWS,
+		KARMALB_MESSAGE_CHECK_SLOT};
 	uint16_t number = numbers[_i];
 	uint32_t size = karmalb_message_size(number);
 
@@ -152,7 +154,7 @@ START_TEST(number_that_no_control_plane_sends_is_refused)
 		KARMALB_MESSAGE_SLOT_TOTALS, KARMALB_MESSAGE_REFUSED, 26, UINT16_MAX};
 	uint32_t size = karmalb_message_size(numbers[_i]);
 
-	expect_frame_refused(numbers[_i], size ? size : 16, size ? size : 16, "message number");
+	expect_frame_refused(numbers[_i], size ? size : 16, size ? size : 16, "expected 1 .. 9");
 }
 END_TEST
 
@@ -348,7 +350,7 @@ cases(void)
 	tcase_add_test(tc, welcome_brings_the_flow_memory_and_every_slot);
 	tcase_add_test(tc, second_control_plane_is_told_so);
 	tcase_add_test(tc, hello_comes_first_and_once);
-	tcase_add_loop_test(tc, message_of_wrong_size_is_refused, 0, 5);
+	tcase_add_loop_test(tc, message_of_wrong_size_is_refused, 0, 9);
 	tcase_add_loop_test(tc, number_that_no_control_plane_sends_is_refused, 0, 8);
 	tcase_add_test(tc, other_protocol_version_is_refused);
 	tcase_add_test(tc, message_out_of_order_is_refused);
