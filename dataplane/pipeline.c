@@ -145,7 +145,10 @@ is_of_another(const struct ledger *ledger, struct passage *passage, struct pipel
 	return true;
 }
 
-/* L4 checksums are not verified; they are carried through.  See packet_is_checksum_partial(). */
+/*
+ * Whether an L4 checksum is right only the device looks (admit()); whatever it is, it is carried
+ * through, but for one that its sender left unfinished.  See packet_is_checksum_partial().
+ */
 static inline void
 complete_checksum(
 	struct ledger *ledger, const struct pipeline_packet *packet, const struct packet_view *view)
