@@ -33,12 +33,17 @@ errands_run(struct errands *e, struct ledger *ledger, struct craft_frames *out)
 	return is_more && out->n_max >= FRAMES_PER_END;
 }
 
+/* By age, since of two stamps of 32 bits it cannot be told which one is the later. */
 static bool
-is_meant(const struct errands_reset *r, const struct flow *flow)
+is_meant(const struct errands_reset *r, const struct ledger *ledger, const struct flow *flow)
 {
+	int32_t ordered_ago_ms = (int32_t)(ledger->now_ms - r->at_ms);
+
 	return flow->state != FLOW_FREE && flow->state != FLOW_RESTING &&
 	       flow->state != FLOW_PROBE && errands_has_slot(r->slots, flow->slot) &&
-	       (int32_t)(flow->opened_ms - r->at_ms) <= 0;
+	       /* Control's clock may be read later than the worker's. */
+	       (ordered_ago_ms <= 0 ||
+		       flow_age_ms(flow, ledger->now_ms) >= (uint32_t)ordered_ago_ms);
 }
 
 /* False: nothing is left. */
@@ -52,7 +57,7 @@ run_reset(struct errands_reset *r, struct ledger *ledger, struct craft_frames *o
 		return false;
 	/* Bounded by ERRANDS_RECORDS. */
 	for (unsigned i = 0; i < ERRANDS_RECORDS && r->record < worker->n_touched; i++) {
-		if (is_meant(r, &ledger->flows->records[r->record])) {
+		if (is_meant(r, ledger, &ledger->flows->records[r->record])) {
 			if (n_ended == ERRANDS_ENDS || !end_flow(ledger, r->record, out))
 				return true;
 			n_ended++;

@@ -251,6 +251,13 @@ flow_is_datagram(const struct flow *flow)
 	return flow->state == FLOW_DATAGRAM || flow->state == FLOW_DATAGRAM_SENT;
 }
 
+/* Milliseconds since it was opened, for 49 days; 'now_ms' was read after that. */
+static inline uint32_t
+flow_age_ms(const struct flow *flow, uint32_t now_ms)
+{
+	return now_ms - flow->opened_ms;
+}
+
 /* Brackets every change of a record, for flow_copy(). */
 static inline void
 flow_change(struct flow *flow)

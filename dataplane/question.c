@@ -189,7 +189,7 @@ tables_of(struct questions *q)
 	return snapshots_current(&q->instance->snapshots);
 }
 
-/* Milliseconds from low 32 bits to the whole. */
+/* From low 32 bits of milliseconds to the whole; within 24 days before or after 'now_us'. */
 static uint64_t
 whole_us(uint32_t ms, uint64_t now_us)
 {
@@ -206,6 +206,7 @@ send_flow(struct questions *q, const struct question *question, const struct flo
 	const struct tables *tables = tables_of(q);
 	const struct table_slot *slot = &tables->slots[flow->slot];
 	uint64_t now_us = karmalb_now_us();
+	uint32_t age_ms = flow_age_ms(flow, (uint32_t)(now_us / KARMALB_MILLISECOND));
 	struct karmalb_flow m = {
 		.header = {KARMALB_MESSAGE_FLOW, KARMALB_PROTOCOL_VERSION, sizeof(m)},
 		.request = question->message.any.request,
@@ -219,7 +220,7 @@ send_flow(struct questions *q, const struct question *question, const struct flo
 		.worker = (uint16_t)worker,
 		.state = wire_state(flow->state),
 		.is_waiting = flow->exchange == FLOW_EXCHANGE_WAIT,
-		.opened_us = whole_us(flow->opened_ms, now_us),
+		.opened_us = now_us - age_ms * KARMALB_MILLISECOND,
 		.expires_us = flow_is_half_open(flow) ? 0 : whole_us(flow->expires_ms, now_us),
 	};
 

@@ -404,6 +404,30 @@ START_TEST(flows_that_open_later_stay)
 }
 END_TEST
 
+/* Its stamp of 32 bits is less far from the order's when counted as later. */
+START_TEST(flow_of_25_days_ago_is_not_taken_for_a_later_one)
+{
+	setup();
+	struct talk old = talk_new(&f, 7), young = talk_new(&f, 8);
+
+	talk_connect(&old, 10);
+	const struct flow *flow = talk_flow(&old);
+	uint32_t opened_ms = flow->opened_ms;
+
+	f.now_us += 25 * 24 * 60 * KARMALB_MINUTE;
+	ck_assert_uint_eq(flow_age_ms(flow, opened_ms + 2160000000), 2160000000);
+	order_reset(~UINT64_C(0));
+	f.now_us += 5 * MS;
+	talk_connect(&young, 10);
+	run(CRAFT_FRAMES_MAX);
+	ck_assert_uint_eq(errands.reset.state, ERRANDS_RESET_DONE);
+	ck_assert_uint_eq(errands.reset.n_ended, 1);
+	ck_assert_int_eq(flow->state, FLOW_RESTING);
+	ck_assert_int_eq(story_state(&young), FLOW_ESTABLISHED);
+	fixture_fini(&f);
+}
+END_TEST
+
 /* ---- frames ---- */
 
 /* The sum over pseudo-header and segment of a right IPv6 packet is all ones. */
@@ -439,6 +463,7 @@ main(void)
 		flows_without_room_for_resets_end_at_a_later_tick,
 		client_whose_syn_waits_is_refused, only_flows_of_the_chosen_slots_end,
 		many_flows_end_in_pieces_that_fit, flows_that_open_later_stay,
+		flow_of_25_days_ago_is_not_taken_for_a_later_one,
 		ipv6_frame_behind_two_tags_is_right, NULL};
 
 	return suite_run("errands", tests);
