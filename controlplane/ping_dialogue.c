@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MYSQL_USER   "karmalb"
-#define MYSQL_PLUGIN "mysql_native_password"
+#define MYSQL_USER     "karmalb"
+#define MYSQL_ERR_HEAD 3 /* 0xff and the code; a sentence follows */
+#define MYSQL_ERR_MAX  4096
+#define MYSQL_PLUGIN   "mysql_native_password"
 
 enum mysql_step {
 	MYSQL_GREETING,
@@ -255,8 +257,13 @@ hear_mysql(struct ping_dialogue *d)
 		const uint8_t *h = d->heard;
 		size_t size = h[0] | (size_t)h[1] << 8 | (size_t)h[2] << 16;
 
-		if (size == 0 || size > sizeof(d->heard) - 4)
+		bool is_error = h[4] == MYSQL_ERR && size >= MYSQL_ERR_HEAD;
+
+		if (size == 0 || size > (is_error ? MYSQL_ERR_MAX : sizeof(d->heard) - 4))
 			return fail(d, "the answer is not MySQL's protocol");
+		if (is_error && d->n_heard >= 4 + MYSQL_ERR_HEAD)
+			return mysql_refused(
+				d, h + 4, MYSQL_ERR_HEAD); /* its sentence may be long */
 		if (d->n_heard < 4 + size)
 			break;
 		if (d->n_say > sizeof(d->say) / 2)

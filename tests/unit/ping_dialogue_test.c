@@ -185,6 +185,21 @@ START_TEST(mysql_errors_about_the_servers_condition_are_none)
 }
 END_TEST
 
+/* Longer than what is kept of an answer: the code alone decides, as soon as it is there. */
+START_TEST(mysql_errors_may_have_long_sentences)
+{
+	greet();
+	ck_assert_int_eq(hear(BYTES(0x08, 2, 0, 2, 0xff)), PING_OPEN);
+	ck_assert_int_eq(hear(BYTES(0x15, 0x04)), PING_ALIVE);
+	begin(PING_MYSQL);
+	ck_assert_int_eq(hear(BYTES(0x08, 2, 0, 0, 0xff, 0x10, 0x04, '#')), PING_FAILED);
+	ck_assert_str_eq(d.failure, "MySQL error 1040");
+	begin(PING_MYSQL);
+	ck_assert_int_eq(hear(BYTES(0, 0, 1, 0, 0xff, 0x15, 0x04)), PING_FAILED);
+	ck_assert_str_eq(d.failure, "the answer is not MySQL's protocol");
+}
+END_TEST
+
 START_TEST(what_is_no_mysql_fails)
 {
 	begin(PING_MYSQL);
@@ -244,6 +259,7 @@ main(void)
 	tcase_add_test(tc, mysql_a_login_turned_down_is_a_sign_of_life);
 	tcase_add_loop_test(tc, mysql_errors_about_the_servers_condition_are_none, 0,
 		sizeof(first_errors) / sizeof(first_errors[0]));
+	tcase_add_test(tc, mysql_errors_may_have_long_sentences);
 	tcase_add_test(tc, what_is_no_mysql_fails);
 	tcase_add_test(tc, noise_ends);
 	srunner_run_all(runner, CK_NORMAL);
