@@ -244,6 +244,32 @@ START_TEST(a_mirror_whose_drop_was_refused_is_counted_on)
 }
 END_TEST
 
+/* As docs/configuration.md has it: nobody waits for the answer any more. */
+START_TEST(a_change_made_without_a_data_plane_stays_wanted_when_refused)
+{
+	struct intent *first;
+	struct sent mend;
+
+	begin();
+	fake_close(&web.fake);
+	assert_shows(FIRST, "when the data plane is back");
+	fake_accept(&web.fake, WEB_PROMPT_MS);
+	fake_welcome(&web.fake, WEB_INSTANCE + 1, 0, 0, -1);
+	first = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
+	ck_assert_uint_eq(first->services[0].connect_timeout_ms, 111);
+	fake_refuse(&web.fake, first, -ENOSPC, "no room");
+	intent_free(first);
+	expect_in_log("data plane did not take epoch", 1);
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, "is taken back"), 0);
+	assert_shows("SHOW DIFF", "1 difference ");
+	assert_shows("SHOW STATUS", "no room");
+	mend = send_statement(SECOND);
+	ck_assert_uint_eq(mend.intent->services[0].connect_timeout_ms, 111);
+	fake_apply(&web.fake, mend.intent);
+	assert_told(&mend, "in force after");
+}
+END_TEST
+
 /* ---- reloads ---- */
 
 /* The same service with another time limit. */
@@ -453,6 +479,7 @@ main(void)
 	tcase_add_test(tc, a_change_of_our_own_affairs_goes_with_what_it_stands_on);
 	tcase_add_test(tc, a_late_refusal_still_undoes);
 	tcase_add_test(tc, a_mirror_whose_drop_was_refused_is_counted_on);
+	tcase_add_test(tc, a_change_made_without_a_data_plane_stays_wanted_when_refused);
 	tcase_add_test(tc, a_refused_reload_leaves_the_former_file);
 	tcase_add_test(tc, a_refused_reload_has_nothing_to_confirm);
 	tcase_add_test(tc, two_reloads_refused_leave_the_file_before_both);
