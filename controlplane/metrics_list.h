@@ -71,6 +71,8 @@
 	X(pings_failed_in_row, GAUGE, "Pings without answer since the last answered one",         \
 		it->pings_failed)                                                                 \
 	X(ping_seconds, GAUGE, "How long the last answered ping took", metric_ping_s(it))         \
+	X(avoided, GAUGE, "1 while noerrors avoids it for erring more than others",               \
+		it->is_avoided)                                                                   \
 	X(next_hop_resolved, GAUGE, "1 when packets know their way to the mirror",                \
 		it->next_hop == KARMALB_NEXT_HOP_RESOLVED)
 

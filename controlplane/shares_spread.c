@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From states, karma and slow start to a strategy's view of a service, and back to its mirrors. */
+#include <stdio.h>
 #include <string.h>
 
 #include "history.h"
@@ -129,14 +130,13 @@ tell(const struct model_service *s, struct model_mirror *m, uint64_t now_us, boo
 {
 	const struct strategy_counts *c = &m->counts;
 	const char *word = is_avoided ? "avoided" : "no longer avoided";
+	char text[HISTORY_TEXT_MAX];
 
-	if (!log_limit_allows(&m->log_limit, now_us))
-		return;
-	log_info("mirror %s/%s: %s (%.0f errors, %.0f warnings, %.0f other answers)", s->name,
-		m->conf.name, word, c->criticals, c->warnings, c->successes);
-	history_add(HISTORY_MIRROR,
+	snprintf(text, sizeof(text),
 		"mirror %s/%s: %s (%.0f errors, %.0f warnings, %.0f other answers)", s->name,
 		m->conf.name, word, c->criticals, c->warnings, c->successes);
+	log_limited(&m->log_limit, now_us, LOG_LEVEL_INFO, "%s", text);
+	history_add(HISTORY_MIRROR, "%s", text);
 }
 
 /* Takes over what was decided of a mirror.  Returns true when its share differs from before. */

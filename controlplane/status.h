@@ -84,6 +84,7 @@ struct status_mirror {
 	uint32_t pings_failed;      /* in a row */
 	uint64_t last_ping_us;      /* when the last ping ended */
 	uint64_t ping_us;           /* how long the last answered one took; 0: none yet */
+	bool is_avoided;            /* by noerrors */
 	uint8_t next_hop;           /* enum karmalb_next_hop_state; the worst of its slots */
 	uint64_t n_open;            /* connections now */
 	uint64_t n_waiting;         /* queries without answer now */

@@ -315,6 +315,7 @@ copy_mirror(struct status_mirror *to, const struct model_service *s,
 	to->wanted = from->conf.state;
 	to->state_since_us = from->health.since_us;
 	to->share = from->share;
+	to->is_avoided = from->role == STRATEGY_AVOIDED;
 	to->configured_share = from->configured;
 	to->connections_per_s = model_rate(s, from, now_us);
 	to->errors_in_row = e.errors_in_row;

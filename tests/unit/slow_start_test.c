@@ -6,6 +6,7 @@
 
 #include <check.h>
 
+#include "history.h"
 #include "loop.h"
 #include "observe.h"
 #include "shares.h"
@@ -126,6 +127,26 @@ START_TEST(noerrors_avoids_until_the_errors_have_left_the_window)
 }
 END_TEST
 
+START_TEST(events_tell_of_each_avoidance_whatever_the_log_leaves_out)
+{
+	struct log_limit *limit;
+	uint64_t n_events;
+
+	begin("noerrors", 0);
+	limit = &loop.web->mirrors[3].log_limit;
+	answer(100, 10);
+	while (log_limit_allows(limit, loop.now_us + 1)) /* bounded by its burst */
+		continue;
+	n_events = history_count();
+	loop_tick_at(loop.now_us + 1);
+	ck_assert_int_eq(loop.web->mirrors[3].role, STRATEGY_AVOIDED);
+	ck_assert_uint_eq(history_count(), n_events + 1);
+	ck_assert_ptr_nonnull(
+		strstr(history_after(n_events)->text, "mirror web/m4: avoided (10 errors"));
+	ck_assert_uint_eq(limit->n_suppressed, 2); /* ours and its */
+}
+END_TEST
+
 /* loop_tick_at() sees to it that the loop comes to rest after each tick. */
 START_TEST(a_mirror_avoided_on_its_ramp_begins_it_anew_when_let_back)
 {
@@ -231,6 +252,7 @@ main(void)
 	tcase_add_test(tc, without_slow_start_a_mirror_is_back_at_once);
 	tcase_add_test(tc, a_mirror_that_dies_again_leaves_its_ramp);
 	tcase_add_test(tc, noerrors_avoids_until_the_errors_have_left_the_window);
+	tcase_add_test(tc, events_tell_of_each_avoidance_whatever_the_log_leaves_out);
 	tcase_add_test(tc, a_mirror_avoided_on_its_ramp_begins_it_anew_when_let_back);
 	tcase_add_test(tc, a_mirror_drained_on_its_ramp_wakes_nobody);
 	tcase_add_test(tc, the_smooth_window_forgets_evenly);
