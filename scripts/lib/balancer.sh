@@ -52,6 +52,7 @@ dataplane_start() {
 		log_tail "$WORLD_DIR/log/dataplane"
 		return 1
 	}
+	DATAPLANE_LOG_BEFORE=$(stat -c %s "$WORLD_DIR/log/dataplane")
 	spawn dataplane lb "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
 		--arguments "$WORLD_DIR/dataplane.arguments" "${DATAPLANE_OPTIONS[@]}"
 	wait_for 20 "the data plane to open its socket" dataplane_is_there || {
@@ -60,10 +61,11 @@ dataplane_start() {
 	}
 }
 
-# It listens before it has its ports, and a killed one leaves its socket's file: its log tells.
+# It listens before it has its ports, and a killed one leaves its socket's file: its log tells, to
+# which all of them append.
 dataplane_is_there() {
 	is_running dataplane &&
-		grep -E ' starts$|ready: ' "$WORLD_DIR/log/dataplane" | tail -n 1 | grep -q 'ready: '
+		tail -c "+$((DATAPLANE_LOG_BEFORE + 1))" "$WORLD_DIR/log/dataplane" | grep 'ready: ' >/dev/null
 }
 
 controlplane_start() {

@@ -84,9 +84,9 @@ is_running() {
 	pid_of "$1" >/dev/null
 }
 
-# finish NAME [SECONDS]: asks it to end, and insists after that time.
+# finish NAME [SECONDS]: asks it to end, and insists after that time, which KARMALB_PATIENCE multiplies.
 finish() {
-	local name=$1 limit_s=${2:-5} pid tick
+	local name=$1 limit_s=$((${2:-5} * ${KARMALB_PATIENCE:-1})) pid tick
 	pid=$(pid_of "$name") || return 0
 	kill -TERM "$pid" 2>/dev/null || true
 	for ((tick = 0; tick < limit_s * 20; tick++)); do

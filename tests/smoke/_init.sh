@@ -28,8 +28,13 @@ STORY=$(basename "$0" _test.sh)
 world_choose "kb-smoke-$STORY-$(printf '%s' "$TOP" | cksum | cut -d ' ' -f 1)"
 STORY_LOGS=$BUILD/test-log/$STORY.d
 
+# A story that leaves something outside its world defines story_clear_own before it sources this, so
+# that what a killed run left is cleared, too; WORLD_DIR is still there then, and nothing runs in it.
 story_clear() {
 	world_destroy
+	if declare -F story_clear_own >/dev/null; then
+		story_clear_own
+	fi
 	rm -rf "$WORLD_DIR"
 }
 
@@ -241,6 +246,16 @@ mirror_answers() {
 
 mirror_answers_more_than() {
 	[ "$(mirror_answers "$1")" -gt "$2" ]
+}
+
+mirror_answers_are() {
+	[ "$(mirror_answers "$1")" -eq "$2" ]
+}
+
+# expect_answers NAME NUMBER: nginx writes the line after the answer.
+expect_answers() {
+	wait_for 20 "$1 to have logged $2 answers" mirror_answers_are "$1" "$2" ||
+		fail "answers of $1: $(mirror_answers "$1"), expected $2"
 }
 
 # drops NAME: that drop counter, all workers together.

@@ -39,7 +39,7 @@ step "bytes that are no HTTP, and too many of them, on control.sock"
 import os, socket, sys
 def talk(payload):
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(5)
+    s.settimeout(30)
     s.connect(sys.argv[1])
     try:
         s.sendall(payload)
@@ -75,7 +75,7 @@ def header(message, size, version=VERSION):
 def talk(*messages):
     """Sends them; returns (sentence of REFUSED or None, whether the link was closed)."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(5)
+    s.settimeout(30)
     s.connect(sys.argv[1])
     for message in messages:
         try:

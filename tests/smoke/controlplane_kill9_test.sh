@@ -4,7 +4,7 @@
 # Without a control plane traffic goes on as before; a new one begins from the shares in force.
 . "$(dirname "$0")/_init.sh"
 
-start_world 4 'ha_strategy = "nodeads"; ha_period_karma = "4s"; karma_rule = "documented";
+start_world 4 'ha_strategy = "nodeads"; ha_period_karma = "10s"; karma_rule = "documented";
     ha_ping_interval = "0";'
 for m in 1 2 3 4; do
 	mirror_configure m$m $((m * 5)) timer
@@ -25,11 +25,11 @@ shares_are_unequal() {
 # The next re-weighting is far enough away that shares stay as they are read here.
 is_calm() {
 	[ "$(ask_json 'SHOW SERVICES' \
-		'int(r[0]["next_reweight_at"] - __import__("time").time() > 2)')" = 1 ]
+		'int(r[0]["next_reweight_at"] - __import__("time").time() > 7)')" = 1 ]
 }
 
-wait_for 20 "shares to differ" shares_are_unequal || fail "no re-weighting"
-wait_for 10 "a while without re-weighting" is_calm || fail "no such moment"
+wait_for 60 "shares to differ" shares_are_unequal || fail "no re-weighting"
+wait_for 25 "a while without re-weighting" is_calm || fail "no such moment"
 before=$(shares)
 step "shares in force: $before"
 

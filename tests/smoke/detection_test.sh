@@ -75,5 +75,6 @@ done
 load_stop
 
 step "from the last failure until no worker picked it: $(cut -d ' ' -f 1,2 "$WORLD_DIR/reactions" | paste -sd ,)"
-# On a machine that has time for us each of them is; here the best of seven has to be.
-expect_between "ms at best" "$(sort -n "$WORLD_DIR/reactions" | head -n 1 | cut -d ' ' -f 1)" 0 50
+# A change that waited for the next period of a second would take half of one at the median.
+median=$(sort -n "$WORLD_DIR/reactions" | cut -d ' ' -f 1 | awk '{ ms[NR] = $1 } END { print ms[int((NR + 1) / 2)] }')
+expect_between "ms at the median" "$median" 0 $((50 * ${KARMALB_PATIENCE:-1}))

@@ -9,7 +9,7 @@
 refused() {
 	local pattern=$1 said status=0
 	shift
-	said=$(in_ns lb timeout 30 "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
+	said=$(in_ns lb timeout $((30 * ${KARMALB_PATIENCE:-1})) "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
 		--source=10.99.0.240/28 --max-flows=1000 "$@" 2>&1) || status=$?
 	expect_equal "exit status of $*" "$status" 1
 	expect_match "$*" "$(tail -n 1 <<<"$said")" "$pattern"
@@ -77,7 +77,6 @@ cat >>"$WORLD_DIR/karmalb.conf" <<'END'
   , { name = "web6"; listen = [ "[fd00:99::10]:80/tcp" ]; mirrors = ( { name = "m1"; address = "fd00:99::101"; } ); }
 );
 END
-rm -f "$WORLD_DIR/log/dataplane"
 dataplane_start || fail "no start with IPv6"
 in_ns lb sysctl -q -w net.ipv6.conf.eth0.disable_ipv6=1
 spawn controlplane lb "$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" "$WORLD_DIR/karmalb.conf"

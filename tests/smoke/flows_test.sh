@@ -5,7 +5,7 @@
 # that refuses and one that is silent are told apart by a SYN of our own.
 . "$(dirname "$0")/_init.sh"
 
-start_world 3 'ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "500ms";'
+start_world 3 'ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "3s";'
 for m in 1 2 3; do
 	head -c 8000000 /dev/zero >"$WORLD_DIR/m$m/body/content"
 done
@@ -30,7 +30,7 @@ check_of() {
 }
 
 step "a slow download"
-spawn download client curl -sS --max-time 90 --limit-rate 50k --local-port 40000 \
+spawn download client curl -sS --max-time 600 --limit-rate 50k --local-port 40000 \
 	-o /dev/null "http://$WORLD_VIP/body/content"
 wait_for 20 "the flow to be seen" flow_is_established || fail "SHOW FLOWS: $(ctl 'SHOW FLOWS')"
 client=$(flow_field client)

@@ -13,13 +13,13 @@ step "ARP for the VIP and a source address is answered by the kernel"
 mac=$(in_ns lb cat /sys/class/net/eth0/address)
 for address in $WORLD_VIP 10.99.0.1 10.99.0.241; do
 	in_ns client ip neigh flush all
-	in_ns client ping -c 1 -W 2 "$address" >/dev/null || true
+	in_ns client ping -c 1 -W 20 "$address" >/dev/null || true
 	expect_match "neighbour $address" "$(in_ns client ip neigh show "$address")" "$mac"
 done
 
 step "ping"
 for address in $WORLD_VIP 10.99.0.1; do
-	in_ns client ping -q -c 20 -i 0.01 -W 2 "$address" | tee "$WORLD_DIR/ping"
+	in_ns client ping -q -c 20 -i 0.01 -W 20 "$address" | tee "$WORLD_DIR/ping"
 	expect_match "ping $address" "$(cat "$WORLD_DIR/ping")" '20 received'
 done
 
@@ -38,7 +38,7 @@ in_ns client /usr/bin/python3 - <<'END' || fail "TCP to the host's own address d
 import os, socket, threading, time
 for attempt in range(50):
     try:
-        line = socket.create_connection(("10.99.0.1", 22), 5)
+        line = socket.create_connection(("10.99.0.1", 22), 30)
         break
     except ConnectionRefusedError:
         time.sleep(0.1)
@@ -52,7 +52,7 @@ assert got == sent
 END
 
 step "a port of the VIP that has no service is the kernel's: refused at once"
-said=$(in_ns client timeout 2 bash -c "exec 3<>/dev/tcp/$WORLD_VIP/81" 2>&1 || true)
+said=$(in_ns client timeout 30 bash -c "exec 3<>/dev/tcp/$WORLD_VIP/81" 2>&1 || true)
 expect_match "port 81" "$said" 'refused'
 
 load_stop

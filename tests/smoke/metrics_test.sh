@@ -19,7 +19,7 @@ has_result() {
 }
 
 http_status() {
-	in_ns lb curl -sS --max-time 5 -o "$WORLD_DIR/body" -w '%{http_code}' "$@"
+	in_ns lb curl -sS --max-time 30 -o "$WORLD_DIR/body" -w '%{http_code}' "$@"
 }
 
 command -v prometheus >/dev/null || skip "prometheus is not installed"

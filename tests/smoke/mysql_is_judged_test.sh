@@ -118,7 +118,7 @@ is_turned_away() {
 }
 wait_for 60 "m2 to be called dead" is_turned_away || fail "m2 is not ejected: $(outcomes db m2)"
 n_turned_away=$(awk '{ n += $1 } END { print n }' "$WORLD_DIR/turned_away")
-expect_between "clients turned away" "$n_turned_away" 4 60
+expect_between "clients turned away" "$n_turned_away" 4 300
 wait_for 20 "$n_turned_away wrong replies" sum_is wrong_replies "$n_turned_away" ||
 	fail "m2: $(outcomes db m2)"
 step "m2: $(mirror_field m2 why); $(outcomes db m2)"

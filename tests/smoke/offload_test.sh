@@ -21,19 +21,27 @@ offload() {
 	done
 }
 
+# Totals come up every 100 ms; nobody asks anything any more.
+is_steady() {
+	local before
+	before=$(counter rx_packets)
+	sleep 1
+	[ "$(counter rx_packets)" = "$before" ]
+}
+
 for setting in on off; do
 	step "offload $setting"
 	offload $setting
 	before=$(counter checksum_completed)
 	for ((i = 0; i < 4; i++)); do
-		in_ns client curl -sS --max-time 20 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/content" ||
+		in_ns client curl -sS --max-time 100 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/content" ||
 			fail "download $i"
 		cmp "$WORLD_DIR/content" "$WORLD_DIR/got" || fail "download $i brought something else"
-		in_ns client curl -sS --max-time 20 -o "$WORLD_DIR/echoed" -H 'Expect:' \
+		in_ns client curl -sS --max-time 100 -o "$WORLD_DIR/echoed" -H 'Expect:' \
 			--data-binary @"$WORLD_DIR/content" "http://$WORLD_VIP/echo" || fail "upload $i"
 		cmp "$WORLD_DIR/content" "$WORLD_DIR/echoed" || fail "upload $i arrived as something else"
 	done
-	sleep 0.5 # totals come up every 100 ms
+	wait_for 30 "all to be counted" is_steady || fail "packets come without end"
 	n=$(($(counter checksum_completed) - before))
 	step "checksums completed: $n"
 	case $setting in

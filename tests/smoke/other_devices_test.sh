@@ -100,7 +100,6 @@ memif_configure "$WORLD_DIR/karmalb.conf" "
 	{ name = \"front\"; device = \"net_pcap0,rx_pcap=$WORLD_DIR/in.pcap,tx_pcap=$WORLD_DIR/out.pcap\"; },
 	{ name = \"back\"; device = \"net_memif0,role=client,socket-abstract=no,socket=$behind/memif.sock\"; }" \
 	10.7.0.10 10.8.0.1 10.7.0.11
-rm -f "$WORLD_DIR/log/dataplane"
 dataplane_start || fail "no data plane on memif"
 wait_for 20 "the two to be connected" port_is_up back || fail "$(cat "$WORLD_DIR/log/dataplane")"
 controlplane_start || fail "the services are not in force"

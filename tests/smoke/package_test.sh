@@ -3,6 +3,19 @@
 # limit: 600 s
 # The Debian package is made, installed, started as its units would, forwards a request, and a purge
 # leaves nothing of it on the host.
+
+# apt COMMAND...: waits for its turn.
+apt() {
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y "$@" \
+		>>"$WORLD_DIR/log/apt" 2>&1 </dev/null
+}
+
+# The world ends before the package goes: its programs are the package's.
+story_clear_own() {
+	[ -e "$WORLD_DIR/installed" ] || return 0
+	apt purge karmalb || complain "the package karmalb is still installed: apt-get purge karmalb"
+}
+
 . "$(dirname "$0")/_init.sh"
 
 UNITS=/usr/lib/systemd/system
@@ -38,24 +51,6 @@ unit_identities() {
 # karmactl_as GROUPS STATEMENT: as a person who is nobody else.
 karmactl_as() {
 	setpriv --reuid nobody --regid nogroup --groups "$1" karmactl -e "$2"
-}
-
-# apt COMMAND...: waits for its turn.
-apt() {
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y "$@" \
-		>>"$WORLD_DIR/log/apt" 2>&1 </dev/null
-}
-
-package_clear() {
-	[ -e "$WORLD_DIR/installed" ] || return 0
-	apt purge karmalb || complain "the package karmalb is still installed: apt-get purge karmalb"
-}
-
-# The world ends before the package goes: its programs are the package's.
-story_clear() {
-	world_destroy
-	package_clear
-	rm -rf "$WORLD_DIR"
 }
 
 ! dpkg-query -W karmalb >/dev/null 2>&1 || skip "a package karmalb is installed on this host"

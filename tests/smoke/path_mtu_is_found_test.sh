@@ -60,6 +60,10 @@ step "a download by a client behind a narrow link"
 in_ns outside curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP:81/body/content" ||
 	fail "the download hangs"
 cmp "$WORLD_DIR/content" "$WORLD_DIR/got" || fail "the download brought something else"
+has_logged_it() {
+	grep -q ' /body/content$' "$WORLD_DIR/m1/access"
+}
+wait_for 20 "m1 to log it" has_logged_it || fail "m1 did not"
 source=$(awk '$6 == "/body/content" { print $4; exit }' "$WORLD_DIR/m1/access")
 has_path_mtu m1 "$source" || fail "the mirror was not told: $(in_ns m1 ip route get "$source")"
 

@@ -14,7 +14,7 @@ def connection():
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("", 40000))
-        s.settimeout(5)
+        s.settimeout(30)
         try:
             s.connect((sys.argv[1], 80))
             return s
@@ -24,6 +24,7 @@ def connection():
             s.close()
             time.sleep(0.0005)
 longest = 0
+slow = 0
 for i in range(200):
     began = time.monotonic()
     s = connection()
@@ -35,7 +36,9 @@ for i in range(200):
     took = time.monotonic() - began
     longest = max(longest, took)
     assert got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n"), (i, got)
-    assert took < 0.5, f"connection {i} from the same port took {took:.3f} s"
+    slow += took > 0.5
+# Each one would be slow, while a busy machine delays a few.
+assert slow <= 10, f"{slow} of 200 connections from one port took more than 0.5 s"
 print(f"200 connections from one port, the longest took {1000 * longest:.1f} ms")
 END
 wait_for 2 "150 to 200 flows replaced" counter_is_between flows_replaced 150 200 ||

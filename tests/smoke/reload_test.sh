@@ -29,7 +29,7 @@ head -c 3000000 /dev/urandom >"$WORLD_DIR/content"
 for m in m1 m2 m3 m4; do
 	cp "$WORLD_DIR/content" "$WORLD_DIR/$m/body/content"
 done
-spawn download client curl -sS --max-time 100 --limit-rate 60k -o "$WORLD_DIR/got" \
+spawn download client curl -sS --max-time 600 --limit-rate 60k -o "$WORLD_DIR/got" \
 	"http://$WORLD_VIP/body/content"
 load_start --clients 8 --rate 200
 load_is_flowing
@@ -60,9 +60,9 @@ has_mirrors() {
 	[ "$(ask_json 'SHOW MIRRORS' 'len(r)')" = "$1" ]
 }
 cp "$WORLD_DIR/less.conf" "$WORLD_DIR/karmalb.conf"
-ctl 'RELOAD CONFIRM WITHIN 3s' || fail "it was not taken"
+ctl 'RELOAD CONFIRM WITHIN 10s' || fail "it was not taken"
 has_mirrors 3 || fail "it is not in force"
-wait_for 20 "m4 to come back by itself" has_mirrors 4
+wait_for 30 "m4 to come back by itself" has_mirrors 4
 expect_match "what is in force" "$(ctl 'SHOW DIFF')" 'In force is what the configuration file says'
 expect_match "the event" "$(ctl 'SHOW EVENTS')" 'not confirmed in time'
 expect_equal "packets lost" "$(lost)" "$lost_before"

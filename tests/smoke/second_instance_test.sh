@@ -12,7 +12,7 @@ load_is_flowing
 refused() {
 	local what=$1 pattern=$2 said status=0
 	shift 2
-	said=$(in_ns lb timeout 15 "$@" 2>&1) || status=$?
+	said=$(in_ns lb timeout $((15 * ${KARMALB_PATIENCE:-1})) "$@" 2>&1) || status=$?
 	case $status in
 	0 | 124) fail "$what: exit status $status" ;;
 	esac

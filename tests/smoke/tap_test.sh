@@ -85,6 +85,7 @@ for w in 0 1; do
 done
 expect_equal "finished packets that had to change workers" "$(counter tx_handed_over)" 0
 step "received packets that changed workers: $(counter handed_over) of $(counter rx_packets)"
+expect_between "received packets that changed workers" "$(counter handed_over)" 1 "$(counter rx_packets)"
 
 step "a download of 4 MB"
 head -c 4000000 /dev/urandom >"$WORLD_DIR/m1/body/file"
