@@ -70,6 +70,7 @@ dataplane_is_there() {
 
 controlplane_start() {
 	mkdir -p "$WORLD_DIR/state"
+	CONTROLPLANE_LOG_BEFORE=$(stat -c %s "$WORLD_DIR/log/controlplane" 2>/dev/null || echo 0)
 	spawn controlplane lb "$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" \
 		--state-dir "$WORLD_DIR/state" "$WORLD_DIR/karmalb.conf"
 	wait_for 15 "the services to be in force in the data plane" balancer_is_ready || {
@@ -99,8 +100,13 @@ print(*v if isinstance(v, (list, tuple)) else [v])
 ' "$1"
 }
 
+# What a former control plane left in force is not yet what this one was told to serve; its log says
+# which epoch it found.
 balancer_is_ready() {
-	[ "$(ask_json 'SHOW SERVICES' 'r[0]["epoch"] or 0')" -gt 0 ]
+	local found
+	found=$(tail -c "+$((CONTROLPLANE_LOG_BEFORE + 1))" "$WORLD_DIR/log/controlplane" |
+		sed -n 's/.*data plane connected: .*, epoch \([0-9]*\) in force.*/\1/p' | tail -n 1)
+	[ -n "$found" ] && [ "$(ask_json 'SHOW SERVICES' 'r[0]["epoch"] or 0')" -gt "$found" ]
 }
 
 # load_start OPTION...: the client's load in the background until load_stop.
