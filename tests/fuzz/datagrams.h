@@ -3,7 +3,7 @@
  * An input as a row of datagrams for one of the two socket decoders.  Each has a head of three
  * bytes:
  *
- *   kind      lowest 3 bits: which of the messages.  Bit 7: a datagram of any bytes instead, its
+ *   kind      lowest 4 bits: which of the messages.  Bit 7: a datagram of any bytes instead, its
  *             size n_words and as many bytes more as the lowest 3 bits say.  Bit 6: not sent yet
  *   first     the word of 8 bytes of the message's body where ...
  *   n_words   ... the words that follow the head are put
@@ -23,7 +23,7 @@
 
 #define DATAGRAMS_IS_RAW  128
 #define DATAGRAMS_IS_PART 64
-#define DATAGRAMS_KINDS   8
+#define DATAGRAMS_KINDS   16
 
 struct datagrams {
 	const uint8_t *at;
@@ -62,7 +62,7 @@ datagrams_next(struct datagrams *d, size_t *size)
 		if (kind & DATAGRAMS_IS_RAW)
 			return datagrams_copy(bytes, given);
 
-		unsigned which = (kind & 7) % d->n_messages;
+		unsigned which = kind % DATAGRAMS_KINDS % d->n_messages;
 		struct karmalb_header header = {.message = d->messages[which],
 			.version = KARMALB_PROTOCOL_VERSION,
 			.size = karmalb_message_size(d->messages[which])};

@@ -2,11 +2,12 @@
 /*
  * Fuzz target: the data plane's socket decoder.  Datagrams of a control plane, see datagrams.h; one
  * that is refused ends its transaction, as closing the link does.  Of what is put in force the
- * snapshot is built.
+ * snapshot is built; questions are put to a worker of their own, see asker.h.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "asker.h"
 #include "datagrams.h"
 #include "err.h"
 #include "intent.h"
@@ -97,7 +98,7 @@ commit(const struct karmalb_commit *message, struct err *err)
 }
 
 static int
-take(const void *bytes, size_t size)
+take(void *bytes, size_t size)
 {
 	const struct karmalb_header *header = bytes;
 	struct err err;
@@ -113,15 +114,31 @@ take(const void *bytes, size_t size)
 		return intent_draft_mirror(&draft, bytes, &err);
 	case KARMALB_MESSAGE_COMMIT:
 		commit(bytes, &err);
+		break;
+	case KARMALB_MESSAGE_LIST_FLOWS:
+	case KARMALB_MESSAGE_FIND_FLOW:
+	case KARMALB_MESSAGE_RESET_FLOWS:
+	case KARMALB_MESSAGE_CHECK_SLOT:
+		return asker_ask(bytes);
 	}
 	return 0;
+}
+
+/* As closing the link does. */
+static void
+leave(void)
+{
+	intent_draft_abort(&draft);
+	asker_leave();
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint16_t messages[] = {KARMALB_MESSAGE_HELLO, KARMALB_MESSAGE_BEGIN,
-		KARMALB_MESSAGE_SERVICE, KARMALB_MESSAGE_MIRROR, KARMALB_MESSAGE_COMMIT};
+		KARMALB_MESSAGE_SERVICE, KARMALB_MESSAGE_MIRROR, KARMALB_MESSAGE_COMMIT,
+		KARMALB_MESSAGE_LIST_FLOWS, KARMALB_MESSAGE_FIND_FLOW, KARMALB_MESSAGE_RESET_FLOWS,
+		KARMALB_MESSAGE_CHECK_SLOT};
 	static struct datagrams d;
 
 	size_t bytes_size;
@@ -131,9 +148,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	last_epoch = 0;
 	while ((bytes = datagrams_next(&d, &bytes_size)) != NULL) {
 		if (take(bytes, bytes_size) < 0)
-			intent_draft_abort(&draft);
+			leave();
 		free(bytes);
 	}
+	asker_finish();
 	intent_draft_abort(&draft);
 	intent_free(in_force);
 	in_force = NULL;

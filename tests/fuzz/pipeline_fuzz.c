@@ -2,13 +2,17 @@
 /*
  * Fuzz target: the pipeline in all modes.  An input is a row of items of 8 bytes and what follows
  * them: a packet put together from a few choices, so that flows are found soon; an ICMP error about
- * the last packet sent; or the bytes of a frame.  What must hold after any packet is checked in
- * modes_send() and here; a violation aborts.
+ * the last packet sent; an errand; or the bytes of a frame.  Frames may wait for the next one, to
+ * come in one burst.  What must hold after any burst is checked in modes.c and here; a violation
+ * aborts.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "craft.h"
+#include "errands.h"
+#include "halfopen.h"
 #include "modes.h"
 #include "sums.h"
 
@@ -30,12 +34,29 @@ enum item_kind {
 #define ITEM_IS_UDP(item)    ((item)[0] >> 2 & 1)
 #define ITEM_IS_LATER(item)  ((item)[0] >> 3 & 1)
 #define ITEM_N_TAGS(item)    ((item)[0] >> 4 & 3)
+#define ITEM_IS_ERRAND(item) (ITEM_KIND(item) == ITEM_ICMP && ITEM_N_TAGS(item) == 3)
+
+/* byte 3 */
+#define ITEM_WAITS(item) (ITEM_KIND(item) != ITEM_ICMP && ((item)[3] & 64))
+
+/* byte 2 of a mirror's packet: acknowledges the SYN sent last */
+#define ITEM_ANSWERS_SYN 255
+
+#define WAITING_MAX 8
+#define FRAME_SIZE  512
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct modes modes;
+static struct errands errands;
 static struct modes_result last; /* sent */
+static uint32_t syn_seq;         /* of the probe sent last */
+
+/* To come in one burst. */
+static struct modes_packet waiting[WAITING_MAX];
+static uint8_t waiting_bytes[WAITING_MAX][FRAME_SIZE];
+static unsigned n_waiting_frames;
 
 static void
 must(bool condition)
@@ -44,11 +65,66 @@ must(bool condition)
 		abort();
 }
 
+/* Every record that was ever used and is free stands in the chain, once. */
+static void
+check_chains(void)
+{
+	const struct flow_worker *worker = modes.flows.worker;
+	uint32_t n_free = worker->n_touched - worker->n_flows;
+	uint32_t n_half_open_free = modes.flows.max_half_open - worker->n_half_open;
+
+	for (uint32_t at = worker->first_free; at != FLOW_NONE;
+		at = modes.flows.records[at].next_free) {
+		must(at < worker->n_touched && modes.flows.records[at].state == FLOW_FREE);
+		must(n_free-- > 0); /* no ring */
+	}
+	must(n_free == 0);
+	for (uint32_t at = worker->half_open_free; at != FLOW_NONE;
+		at = modes.flows.half_opens[at].next) {
+		must(at < modes.flows.max_half_open);
+		must(n_half_open_free-- > 0);
+	}
+	must(n_half_open_free == 0);
+}
+
+/* What the worker counts of its records. */
+static void
+check_records(void)
+{
+	const struct flow_worker *worker = modes.flows.worker;
+	uint32_t n_flows = 0, n_half_open = 0, n_unanswered = 0;
+	uint32_t slot_uses[MODES_N_SLOTS] = {0}, vlan_uses[FLOW_VLANS] = {0};
+
+	for (uint32_t i = 0; i < worker->n_touched; i++) {
+		const struct flow *flow = &modes.flows.records[i];
+
+		must((flow->sequence & 1) == 0);
+		if (flow->state == FLOW_FREE)
+			continue;
+		must(flow->slot < MODES_N_SLOTS && flow->vlan <= worker->n_vlans);
+		n_flows++;
+		n_unanswered += flow->state == FLOW_DATAGRAM_SENT;
+		slot_uses[flow->slot]++;
+		vlan_uses[flow->vlan]++;
+		if (flow_is_half_open(flow)) {
+			n_half_open++;
+			must(modes.flows.half_opens[flow->half_open].record == i);
+		}
+	}
+	must(n_flows == worker->n_flows);
+	must(n_half_open == worker->n_half_open && n_half_open <= modes.flows.max_half_open);
+	must(n_unanswered == worker->n_unanswered && n_unanswered <= modes.flows.max_half_open);
+	must(memcmp(slot_uses, worker->slot_uses, sizeof(slot_uses)) == 0);
+	for (uint32_t i = 1; i <= worker->n_vlans; i++)
+		must(vlan_uses[i] == worker->vlans[i].n_uses);
+	check_chains();
+}
+
 /* Counters, records and budgets agree. */
 static void
 check_books(void)
 {
-	uint64_t opened = 0, closed = 0, n_waiting = 0, n_live = 0, n_flows = 0;
+	uint64_t opened = 0, closed = 0, n_waiting = 0, n_live = 0;
 
 	for (unsigned i = 0; i < MODES_N_SLOTS; i++) {
 		const struct slot_counters *s = &modes.slot_counters[i];
@@ -61,32 +137,53 @@ check_books(void)
 	for (uint32_t i = 0; i < modes.flows.worker->n_touched; i++) {
 		const struct flow *flow = &modes.flows.records[i];
 
-		must((flow->sequence & 1) == 0);
-		n_flows += flow->state != FLOW_FREE;
-		n_live += flow->state != FLOW_FREE && flow->state != FLOW_RESTING;
+		n_live += flow->state != FLOW_FREE && flow->state != FLOW_RESTING &&
+			  flow->state != FLOW_PROBE;
 		if (flow->state != FLOW_FREE && flow->exchange == FLOW_EXCHANGE_WAIT)
 			n_waiting--;
 	}
 	must(opened - closed == n_live);
-	must(n_flows == modes.flows.worker->n_flows);
 	must(n_waiting == 0);
 	must(modes.pipeline.counters[KARMALB_COUNTER_SAMPLES_LOST] == 0);
+	check_records();
 }
 
-/* What was right comes out right, and by the port that leads there. */
+/* Those that wait.  What was right comes out right, and by the port that leads there. */
 static void
-send_frame(uint8_t port, const uint8_t *bytes, unsigned size)
+send_waiting(void)
 {
-	static struct modes_result result;
+	static struct modes_result results[WAITING_MAX];
+	unsigned n = n_waiting_frames;
 
-	modes_send(&modes, port, bytes, size, &result);
-	check_books();
-	if (!result.is_sent)
+	if (n == 0)
 		return;
-	must(result.port_out < 2 && result.size >= 14 + 20 + 8);
-	if (sums_are_right(bytes, size))
-		must(sums_are_right(result.bytes, result.size));
-	last = result;
+	n_waiting_frames = 0;
+	if (n == 1)
+		modes_send(
+			&modes, waiting[0].port_in, waiting[0].bytes, waiting[0].size, &results[0]);
+	else
+		modes_send_burst(&modes, waiting, n, results);
+	check_books();
+	for (unsigned i = 0; i < n; i++) {
+		if (!results[i].is_sent)
+			continue;
+		must(results[i].port_out < 2 && results[i].size >= 14 + 20 + 8);
+		if (sums_are_right(waiting[i].bytes, waiting[i].size))
+			must(sums_are_right(results[i].bytes, results[i].size));
+		last = results[i];
+	}
+}
+
+static void
+send_frame(uint8_t port, const uint8_t *bytes, unsigned size, bool waits)
+{
+	must(size <= FRAME_SIZE);
+	memcpy(waiting_bytes[n_waiting_frames], bytes, size);
+	waiting[n_waiting_frames] =
+		(struct modes_packet){port, waiting_bytes[n_waiting_frames], size};
+	n_waiting_frames++;
+	if (!waits || n_waiting_frames == WAITING_MAX)
+		send_waiting();
 }
 
 static uint8_t *
@@ -95,6 +192,18 @@ put16(uint8_t *at, unsigned value)
 	at[0] = (uint8_t)(value >> 8);
 	at[1] = (uint8_t)value;
 	return at + 2;
+}
+
+static void
+put32(uint8_t *at, uint32_t value)
+{
+	put16(put16(at, value >> 16), value & 0xffff);
+}
+
+static uint32_t
+get32(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 /* Clients 1 .. 4, VIP, source and mirrors of modes.h, by their last byte. */
@@ -137,7 +246,7 @@ send_packet(const uint8_t *item, const uint8_t *payload, unsigned payload_size)
 {
 	bool is_client = ITEM_IS_CLIENT(item), is_udp = ITEM_IS_UDP(item);
 	unsigned l4_size = (is_udp ? 8 : 20) + payload_size;
-	uint8_t frame[512];
+	uint8_t frame[FRAME_SIZE];
 	uint8_t *l4 = put_headers(frame, item, is_udp ? IPPROTO_UDP : IPPROTO_TCP, l4_size);
 
 	memset(l4, 0, 20);
@@ -150,6 +259,8 @@ send_packet(const uint8_t *item, const uint8_t *payload, unsigned payload_size)
 		put16(l4 + 10, (item[2] & 15) * 100u + (item[3] & 1));
 		l4[12] = 0x50;
 		l4[13] = item[4] & 31;
+		if (!is_client && item[2] == ITEM_ANSWERS_SYN)
+			put32(l4 + 8, syn_seq + 1);
 	}
 	memcpy(l4 + (is_udp ? 8 : 20), payload, payload_size);
 	unsigned size = (unsigned)(l4 - frame) + l4_size;
@@ -157,7 +268,7 @@ send_packet(const uint8_t *item, const uint8_t *payload, unsigned payload_size)
 	sums_finish(frame, size);
 	if (item[3] & 128) /* wrong is to stay wrong, and harmless */
 		l4[is_udp ? 7 : 17] ^= item[4];
-	send_frame(is_client ? 0 : 1, frame, size);
+	send_frame(is_client ? 0 : 1, frame, size, ITEM_WAITS(item));
 }
 
 /* An ICMP error of its receiver, or of a router, about the packet sent last. */
@@ -194,7 +305,7 @@ send_icmp(uint8_t *item)
 	unsigned size = (unsigned)(icmp - frame) + 8 + inner_size;
 
 	sums_finish(frame, size);
-	send_frame(last.port_out, frame, size);
+	send_frame(last.port_out, frame, size, false);
 }
 
 static void
@@ -205,14 +316,68 @@ send_raw(const uint8_t *item, const uint8_t *bytes, unsigned size)
 	memcpy(frame, bytes, size);
 	if (ITEM_KIND(item) == ITEM_RAW_FINISHED)
 		sums_finish(frame, size);
-	send_frame(ITEM_IS_CLIENT(item) ? 0 : 1, frame, size);
+	send_frame(ITEM_IS_CLIENT(item) ? 0 : 1, frame, size, ITEM_WAITS(item));
+}
+
+/* Control's half: a reset of the slots in byte 2, a probe of the slot in byte 2, or neither. */
+static void
+order_errand(const uint8_t *item)
+{
+	struct errands_reset *r = &errands.reset;
+	struct probe *p = &errands.probes[item[4] >> 2 & 3];
+
+	if ((item[4] & 3) == 1 && r->state != ERRANDS_RESET_ORDERED) {
+		r->slots[0] = item[2];
+		r->at_ms = (uint32_t)(modes.now_us / 1000);
+		r->record = 0;
+		r->n_ended = 0;
+		r->state = ERRANDS_RESET_ORDERED;
+	} else if ((item[4] & 3) == 2 && (p->state == PROBE_FREE || p->state == PROBE_DONE)) {
+		p->slot = item[2] % MODES_N_SLOTS;
+		p->timeout_ms = 1 + item[1];
+		p->ordered_us = modes.now_us;
+		p->state = PROBE_ORDERED;
+	}
+	errands_order(&errands);
+}
+
+/* The worker's half, with room for as many frames as byte 3 says. */
+static void
+run_errands(const uint8_t *item)
+{
+	static uint8_t places[16][CRAFT_SIZE_MAX];
+	struct craft_frames out = {.n_max = item[3] % 16};
+
+	for (unsigned i = 0; i < out.n_max; i++)
+		out.data[i] = places[i];
+	pipeline_run_errands(&modes.pipeline, &out, modes.now_us);
+	must(modes.pipeline.n_samples == 0 && out.n <= out.n_max);
+	for (unsigned i = 0; i < out.n; i++) {
+		const uint8_t *frame = out.data[i];
+
+		must(out.ports[i] < 2 && sums_are_right(frame, out.sizes[i]));
+		last.is_sent = true;
+		last.port_out = out.ports[i];
+		last.size = out.sizes[i];
+		memcpy(last.bytes, frame, last.size);
+		if (out.ports[i] == 1) /* towards a mirror there are no tags */
+			syn_seq = get32(frame + 14 + (frame[12] == 0x08 ? 20 : 40) + 4);
+	}
 }
 
 static void
 run_item(uint8_t *item, const uint8_t *bytes, unsigned n_bytes)
 {
+	if (ITEM_IS_LATER(item) || ITEM_KIND(item) == ITEM_ICMP)
+		send_waiting();
 	if (ITEM_IS_LATER(item))
 		modes_pass(&modes, (uint64_t)item[5] << (item[4] % 14));
+	if (ITEM_IS_ERRAND(item)) {
+		order_errand(item);
+		run_errands(item);
+		check_books();
+		return;
+	}
 	switch (ITEM_KIND(item)) {
 	case ITEM_PACKET:
 		send_packet(item, bytes, n_bytes);
@@ -232,6 +397,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (modes.header == NULL)
 		modes_open(&modes, CONF);
 	modes_restart(&modes);
+	memset(&errands, 0, sizeof(errands));
+	modes.pipeline.errands = &errands;
 	last.is_sent = false;
 	if (size > 0) {
 		for (unsigned i = 0; i < MODES_N_SLOTS; i++) {
@@ -254,5 +421,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 8 + n_bytes;
 		size -= 8 + n_bytes;
 	}
+	send_waiting();
 	return 0;
 }

@@ -143,20 +143,60 @@ take_samples(struct modes *m)
 	m->pipeline.n_samples = 0;
 }
 
-/* The name of the one drop counter that moved; NULL: none did. */
-static const char *
-reason_since(const struct modes *m, const uint64_t *before)
+/* Drops since then; '*reason' is the name of a counter that moved. */
+static uint64_t
+drops_since(const struct modes *m, const uint64_t *before, const char **reason)
 {
-	const char *reason = NULL;
 	uint64_t n_drops = 0;
 
+	*reason = NULL;
 	for (unsigned i = KARMALB_COUNTER_DROP_FIRST; i <= KARMALB_COUNTER_DROP_LAST; i++) {
 		if (m->pipeline.counters[i] == before[i])
 			continue;
 		n_drops += m->pipeline.counters[i] - before[i];
-		reason = counter_names[i];
+		*reason = counter_names[i];
 	}
-	if (n_drops > 1)
+	return n_drops;
+}
+
+/* Returns a name of a drop counter that moved; NULL: none did. */
+static const char *
+run_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
+	struct modes_result *results)
+{
+	struct pipeline_packet burst[PIPELINE_BURST_MAX];
+	uint8_t *rooms[PIPELINE_BURST_MAX];
+	uint64_t before[KARMALB_N_COUNTERS], n_sent = 0;
+	const char *reason;
+
+	for (unsigned i = 0; i < n; i++) {
+		rooms[i] = malloc(VLAN_HEADROOM + packets[i].size);
+		burst[i] = (struct pipeline_packet){.data = rooms[i] + VLAN_HEADROOM,
+			.size = (uint16_t)packets[i].size,
+			.headroom = VLAN_HEADROOM,
+			.port_in = packets[i].port_in};
+		memcpy(burst[i].data, packets[i].bytes, packets[i].size);
+	}
+	memcpy(before, m->pipeline.counters, sizeof(before));
+	pipeline_burst(&m->pipeline, burst, n, m->now_us);
+	take_samples(m);
+	for (unsigned i = 0; i < n; i++) {
+		results[i].is_sent = burst[i].verdict == PIPELINE_SEND;
+		results[i].reason = NULL;
+		if (results[i].is_sent) {
+			n_sent++;
+			results[i].port_out = burst[i].port_out;
+			results[i].size = burst[i].size_out;
+			memcpy(results[i].bytes, burst[i].data, burst[i].size_out);
+		}
+		free(rooms[i]);
+	}
+	uint64_t n_unsent = n - n_sent, n_drops = drops_since(m, before, &reason);
+	uint64_t n_taken = m->pipeline.counters[KARMALB_COUNTER_PROBES_ANSWERED] -
+			   before[KARMALB_COUNTER_PROBES_ANSWERED];
+
+	/* An answer to a probe is taken in, with an RST sent or without. */
+	if (n_unsent < n_drops || n_unsent > n_drops + n_taken)
 		abort();
 	return reason;
 }
@@ -165,27 +205,14 @@ void
 modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size,
 	struct modes_result *result)
 {
-	uint8_t *room = malloc(VLAN_HEADROOM + size);
-	struct pipeline_packet packet = {.data = room + VLAN_HEADROOM,
-		.size = (uint16_t)size,
-		.headroom = VLAN_HEADROOM,
-		.port_in = port_in};
-	uint64_t before[KARMALB_N_COUNTERS];
+	result->reason = run_burst(m, &(struct modes_packet){port_in, bytes, size}, 1, result);
+}
 
-	memcpy(packet.data, bytes, size);
-	memcpy(before, m->pipeline.counters, sizeof(before));
-	pipeline_burst(&m->pipeline, &packet, 1, m->now_us);
-	take_samples(m);
-	result->is_sent = packet.verdict == PIPELINE_SEND;
-	result->reason = reason_since(m, before);
-	if (result->is_sent == (result->reason != NULL))
-		abort();
-	if (result->is_sent) {
-		result->port_out = packet.port_out;
-		result->size = packet.size_out;
-		memcpy(result->bytes, packet.data, packet.size_out);
-	}
-	free(room);
+void
+modes_send_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
+	struct modes_result *results)
+{
+	run_burst(m, packets, n, results);
 }
 
 void

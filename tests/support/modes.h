@@ -57,11 +57,27 @@ modes_restart(struct modes *m);
 
 /*
  * Runs one frame, at most MODES_FRAME_MAX bytes, through the pipeline, in memory of just the size
- * that the pipeline is promised.  Aborts unless it is either sent or counted under one reason.
+ * that the pipeline is promised.  Aborts unless it is either sent or counted under one reason, or
+ * answers a probe.
  */
 void
 modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size,
 	struct modes_result *result);
+
+/* One of a burst; 'bytes' stay the caller's. */
+struct modes_packet {
+	uint8_t port_in;
+	const uint8_t *bytes;
+	unsigned size;
+};
+
+/*
+ * The same for up to PIPELINE_BURST_MAX frames at once, with a result each.  Aborts unless as many
+ * were counted under reasons as were not sent; which one was whose it cannot say: 'reason' is NULL.
+ */
+void
+modes_send_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
+	struct modes_result *results);
 
 /* Lets time pass, with ticks as a worker has them. */
 void
