@@ -66,6 +66,8 @@ in_ns() {
 spawn() {
 	local name=$1 ns=$2 pid
 	shift 2
+	# Its pid would be forgotten, and it would outlive the world.
+	! is_running "$name" || die "$name runs already"
 	setsid ip netns exec "$WORLD-$ns" "$@" >>"$WORLD_DIR/log/$name" 2>&1 </dev/null 8>&- 9>&- &
 	pid=$!
 	disown "$pid"

@@ -52,8 +52,8 @@ are_back() {
 }
 
 capture client client ""
-capture m1 m1 "vlan"
-capture m2 m2 "vlan"
+capture wire-m1 m1 "vlan"
+capture wire-m2 m2 "vlan"
 while read -r source filter tags; do
 	step "a client at $source: ${tags:-no tag}"
 	send "$tags" "$source"
@@ -65,11 +65,11 @@ done <<-'END'
 	10.98.0.1 host_10.98.0.1
 END
 
-for capture in client m1 m2; do
+for capture in client wire-m1 wire-m2; do
 	end_capture $capture >/dev/null
 done
 expect_equal "packets back with priority" "$(packets client 'vlan and ether[14] & 0xe0 != 0 and src host 10.99.0.10')" 0
-expect_equal "tagged packets at the mirrors" "$(($(packets m1 'vlan and net 10.99.0.240/28') + $(packets m2 'vlan and net 10.99.0.240/28')))" 0
+expect_equal "tagged packets at the mirrors" "$(($(packets wire-m1 'vlan and net 10.99.0.240/28') + $(packets wire-m2 'vlan and net 10.99.0.240/28')))" 0
 answered=$(($(scripted_requests m1 udp) + $(scripted_requests m2 udp)))
 expect_equal "queries at the mirrors" "$answered" $((3 * N))
 succeeded() {
