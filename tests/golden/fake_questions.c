@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The data plane that statements ask, played: three flows, and mirrors of every kind. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -31,19 +30,6 @@ struct asked {
 	struct inquiry_author author;
 };
 
-static struct karmalb_endpoint
-endpoint(const char *address, uint16_t port)
-{
-	struct in_addr v4;
-
-	inet_pton(AF_INET, address, &v4);
-	return (struct karmalb_endpoint){
-		.address = karmalb_address_from_v4(v4.s_addr),
-		.port_be = htons(port),
-		.protocol = 6,
-	};
-}
-
 /* Epoch 41: other shares than now. */
 static void
 add_epoch(void)
@@ -58,7 +44,7 @@ add_epoch(void)
 	t->size = size;
 	service->header = (struct karmalb_header){
 		KARMALB_MESSAGE_SERVICE, KARMALB_PROTOCOL_VERSION, sizeof(*service)};
-	service->listen = endpoint("10.99.0.10", 80);
+	service->listen = fake_endpoint("10.99.0.10", 80);
 	for (unsigned i = 0; i < 4; i++) {
 		mirrors[i].header = (struct karmalb_header){
 			KARMALB_MESSAGE_MIRROR, KARMALB_PROTOCOL_VERSION, sizeof(mirrors[i])};
@@ -103,29 +89,29 @@ flow(unsigned i)
 			.epoch = 41,
 			.state = KARMALB_FLOW_ESTABLISHED,
 			.is_waiting = 1,
-			.listen = endpoint("10.99.0.10", 80),
-			.address = endpoint("10.99.1.12", 80),
-			.client = endpoint("192.0.2.77", 40000),
-			.source = endpoint("10.99.0.241", 2044),
+			.listen = fake_endpoint("10.99.0.10", 80),
+			.address = fake_endpoint("10.99.1.12", 80),
+			.client = fake_endpoint("192.0.2.77", 40000),
+			.source = fake_endpoint("10.99.0.241", 2044),
 			.opened_us = now_us - 5200000,
 			.expires_us = now_us + 3594800000},
 		{.slot = 0,
 			.epoch = 3,
 			.state = KARMALB_FLOW_SYN_SENT,
 			.worker = 1,
-			.listen = endpoint("10.99.0.10", 80),
-			.address = endpoint("10.99.1.11", 80),
-			.client = endpoint("192.0.2.78", 40001),
-			.source = endpoint("10.99.0.242", 33001),
+			.listen = fake_endpoint("10.99.0.10", 80),
+			.address = fake_endpoint("10.99.1.11", 80),
+			.client = fake_endpoint("192.0.2.78", 40001),
+			.source = fake_endpoint("10.99.0.242", 33001),
 			.opened_us = now_us - 3000},
 		/* Of a mirror that is no longer configured. */
 		{.slot = 9,
 			.epoch = 2,
 			.state = KARMALB_FLOW_RESTING,
-			.listen = endpoint("192.0.2.10", 9306),
-			.address = endpoint("10.99.1.99", 9306),
-			.client = endpoint("192.0.2.79", 40002),
-			.source = endpoint("10.99.0.243", 1024),
+			.listen = fake_endpoint("192.0.2.10", 9306),
+			.address = fake_endpoint("10.99.1.99", 9306),
+			.client = fake_endpoint("192.0.2.79", 40002),
+			.source = fake_endpoint("10.99.0.243", 1024),
 			.opened_us = now_us - 70000000,
 			.expires_us = now_us + 900000},
 	};
@@ -172,7 +158,7 @@ send_check(const struct asked *a)
 	struct karmalb_checked c = {.slot = slot, .result = results[slot]};
 
 	if (c.result <= KARMALB_CHECK_UNREACHABLE)
-		c.source = endpoint("10.99.0.241", (uint16_t)(1031 + slot));
+		c.source = fake_endpoint("10.99.0.241", (uint16_t)(1031 + slot));
 	if (c.result <= KARMALB_CHECK_REFUSED)
 		c.took_us = 210u + slot;
 	send_part(a, &c, KARMALB_MESSAGE_CHECKED);

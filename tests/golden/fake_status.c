@@ -22,8 +22,8 @@ static struct karmalb_endpoint web_endpoints[4], search_endpoints[4];
 static struct karmalb_worker_totals workers[2];
 static struct karmalb_port_status ports[1];
 
-static struct karmalb_endpoint
-endpoint(const char *address, uint16_t port)
+struct karmalb_endpoint
+fake_endpoint(const char *address, uint16_t port)
 {
 	struct in_addr v4;
 
@@ -123,11 +123,11 @@ fill_web(struct status_service *s)
 	s->settings.ha_strategy = 1;
 	s->settings.karma_rule = KARMA_RULE_DOCUMENTED;
 	s->settings.ha_period_karma_s = 5;
-	web_listens[0] = endpoint("10.99.0.10", 80);
-	web_mirrors[0] = mirror("m1", endpoint("10.99.1.11", 80), 0.15, 10123);
-	web_mirrors[1] = mirror("m2", endpoint("10.99.1.12", 80), 0.30, 5094);
-	web_mirrors[2] = mirror("m3", endpoint("10.99.1.13", 80), 1 / 18.0, 30080);
-	web_mirrors[3] = mirror("m4", endpoint("10.99.1.14", 80), 0, 750);
+	web_listens[0] = fake_endpoint("10.99.0.10", 80);
+	web_mirrors[0] = mirror("m1", fake_endpoint("10.99.1.11", 80), 0.15, 10123);
+	web_mirrors[1] = mirror("m2", fake_endpoint("10.99.1.12", 80), 0.30, 5094);
+	web_mirrors[2] = mirror("m3", fake_endpoint("10.99.1.13", 80), 1 / 18.0, 30080);
+	web_mirrors[3] = mirror("m4", fake_endpoint("10.99.1.14", 80), 0, 750);
 	web_mirrors[3].state = MIRROR_DEAD;
 	web_mirrors[3].errors = 41;
 	web_mirrors[3].errors_in_row = 4;
@@ -158,18 +158,18 @@ fill_search(struct status_service *s)
 		.period_offset_us = 40 * KARMALB_SECOND,
 	};
 	settings_set_defaults(SETTING_SCOPE_SERVICE, &s->settings);
-	search_listens[0] = endpoint("192.0.2.10", 9312);
-	search_listens[1] = endpoint("192.0.2.10", 9306);
-	search_mirrors[0] = mirror("shared", endpoint("10.99.1.11", 80), 0.5, 250);
+	search_listens[0] = fake_endpoint("192.0.2.10", 9312);
+	search_listens[1] = fake_endpoint("192.0.2.10", 9306);
+	search_mirrors[0] = mirror("shared", fake_endpoint("10.99.1.11", 80), 0.5, 250);
 	search_mirrors[1] = (struct status_mirror){.name = "idle",
-		.address = endpoint("10.99.1.22", 9312),
+		.address = fake_endpoint("10.99.1.22", 9312),
 		.share = 0.5,
 		.configured_share = 0.5,
 		.state = MIRROR_TRIAL};
 	/* The former has a port of its own, the latter those of the listens. */
 	search_endpoints[0] = search_endpoints[1] = search_mirrors[0].address;
 	search_endpoints[2] = search_mirrors[1].address;
-	search_endpoints[3] = endpoint("10.99.1.22", 9306);
+	search_endpoints[3] = fake_endpoint("10.99.1.22", 9306);
 }
 
 static void

@@ -2,11 +2,19 @@
 /* A status made by hand, every figure of it chosen, so that what is shown can be compared. */
 #pragma once
 
+#include <stdint.h>
+
+#include <karmalb/endpoint.h>
+
 struct epochs;
 struct event_base;
 struct inquiry_author;
 struct karmalb_question;
 struct status;
+
+/* TCP at an IPv4 address in text; the port in host order. */
+struct karmalb_endpoint
+fake_endpoint(const char *address, uint16_t port);
 
 /* Two services, six mirrors, two workers, one port; the same storage each time. */
 struct status *
