@@ -499,6 +499,19 @@ balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeo
 	return inquiries_ask(b->inquiries, b->link, question, timeout_us, author);
 }
 
+int
+balance_ping(struct balance *b, const char *service, const char *mirror, uint64_t limit_us,
+	const struct pinger_author *author)
+{
+	const struct model_service *s = model_find_service(b->model, service);
+
+	for (unsigned i = 0; s != NULL && i < s->n_mirrors; i++) {
+		if (strcmp(s->mirrors[i].conf.name, mirror) == 0)
+			return pingers_check(b->pingers, s, &s->mirrors[i], limit_us, author);
+	}
+	return -ENOENT;
+}
+
 const struct epochs *
 balance_epochs(const struct balance *b)
 {

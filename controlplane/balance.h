@@ -21,6 +21,7 @@ struct err;
 struct event_base;
 struct inquiry_author;
 struct karmalb_question;
+struct pinger_author;
 struct status;
 
 /* Copies what it needs of 'config'.  'run_dir' holds dataplane.sock.  Begins to connect and to
@@ -109,6 +110,11 @@ balance_forget(struct balance *b, const void *arg);
 int
 balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeout_us,
 	const struct inquiry_author *author);
+
+/* Pings a mirror now; see pingers_check().  -ENOENT: there is no such mirror, or no longer. */
+int
+balance_ping(struct balance *b, const char *service, const char *mirror, uint64_t limit_us,
+	const struct pinger_author *author);
 
 /* The shares announced of late. */
 const struct epochs *

@@ -27,10 +27,13 @@ struct ping {
 	struct ping_schedule schedule;
 	struct ping_dialogue dialogue; /* once the connection stands */
 	bool is_dead;
+	bool is_single; /* of ping_once() */
 	uint64_t began_us;
+	uint64_t end_us;   /* it must be over by then; UINT64_MAX: there is a limit to steps only */
 	uint64_t armed_us; /* when the timer fires; UINT64_MAX: not set */
 	struct event *timer;
-	uint64_t until_us;    /* the present step of a ping may take so long */
+	uint64_t step_us;     /* the present step of a ping may take so long, */
+	uint64_t until_us;    /* hence until then */
 	struct event *socket; /* NULL: no ping is out */
 };
 
@@ -110,17 +113,35 @@ is_same(const struct ping_target *a, const struct ping_target *b)
 	       a->kind == b->kind && strcmp(a->path, b->path) == 0;
 }
 
-void
-ping_set(struct ping *ping, const struct ping_target *target)
+/* Gives up what is out, and begins anew with a schedule of 'interval_us'. */
+static void
+restart(struct ping *ping, const struct ping_target *target, uint64_t interval_us)
 {
-	if (is_same(&ping->target, target))
-		return;
 	drop_socket(ping);
 	event_del(ping->timer);
 	ping->armed_us = UINT64_MAX;
+	ping->end_us = UINT64_MAX;
 	ping->target = *target;
-	ping_schedule_init(&ping->schedule, target->interval_us, karmalb_now_us());
+	ping_schedule_init(&ping->schedule, interval_us, karmalb_now_us());
+}
+
+void
+ping_set(struct ping *ping, const struct ping_target *target)
+{
+	if (!ping->is_single && is_same(&ping->target, target))
+		return;
+	restart(ping, target, target->interval_us);
+	ping->is_single = false;
 	arm(ping);
+}
+
+void
+ping_once(struct ping *ping, const struct ping_target *target, uint64_t limit_us)
+{
+	restart(ping, target, 0);
+	ping->is_single = true;
+	ping->end_us = karmalb_now_us() + limit_us;
+	event_add(ping->timer, &(struct timeval){0});
 }
 
 void
@@ -133,16 +154,22 @@ ping_observe(struct ping *ping, uint64_t query_us, bool is_dead)
 
 /* ---- one ping ---- */
 
+/* The last thing that is done with a ping: 'done' may have freed it. */
 static void
 finish(struct ping *ping, const char *failure)
 {
 	uint64_t now_us = karmalb_now_us();
-	struct ping_result result = {failure == NULL, now_us - ping->began_us, failure};
+	char text[PING_FAILURE_MAX];
+	struct ping_result result = {failure == NULL, now_us - ping->began_us, NULL};
 
+	if (failure != NULL) {
+		snprintf(text, sizeof(text), "%s", failure); /* it may stand in 'ping' */
+		result.failure = text;
+	}
 	drop_socket(ping);
 	ping_schedule_end(&ping->schedule, now_us);
-	ping->done(ping->arg, &result);
 	arm(ping);
+	ping->done(ping->arg, &result);
 }
 
 static void
@@ -190,30 +217,44 @@ connect_to(const struct karmalb_endpoint *to)
 	return -error;
 }
 
-/* Waits for the socket until the present step's time is up. */
-static void
+/* Waits for the socket until the present step's time is up.  False: it has ended instead. */
+static bool
 await(struct ping *ping)
 {
 	uint64_t now_us = karmalb_now_us();
 	struct timeval limit =
 		timeval_from_us(ping->until_us > now_us ? ping->until_us - now_us : 0);
 
-	if (event_add(ping->socket, &limit) < 0)
-		finish_errno(ping, ENOMEM);
+	if (event_add(ping->socket, &limit) == 0)
+		return true;
+	finish_errno(ping, ENOMEM);
+	return false;
 }
 
-/* A new step on that socket; it may take an interval. */
-static void
+/* How long a step that begins now may take: an interval, but not beyond the ping's own limit. */
+static uint64_t
+step_limit_us(const struct ping *ping, uint64_t now_us)
+{
+	uint64_t left_us = ping->end_us > now_us ? ping->end_us - now_us : 0;
+	uint64_t interval_us = ping->target.interval_us;
+
+	return interval_us > 0 && interval_us < left_us ? interval_us : left_us;
+}
+
+/* A new step on that socket.  False: it has ended instead. */
+static bool
 begin_step(struct ping *ping, evutil_socket_t fd, short what, event_callback_fn done)
 {
-	ping->until_us = karmalb_now_us() + ping->schedule.interval_us;
+	uint64_t now_us = karmalb_now_us();
+
+	ping->step_us = step_limit_us(ping, now_us);
+	ping->until_us = now_us + ping->step_us;
 	ping->socket = event_new(ping->base, fd, what, done, ping);
-	if (ping->socket != NULL) {
-		await(ping);
-		return;
-	}
+	if (ping->socket != NULL)
+		return await(ping);
 	close(fd);
 	finish_errno(ping, ENOMEM);
+	return false;
 }
 
 static void
@@ -225,7 +266,8 @@ on_timer(evutil_socket_t unused, short what, void *arg)
 	(void)unused;
 	(void)what;
 	ping->armed_us = UINT64_MAX;
-	if (karmalb_now_us() < ping_schedule_due_us(&ping->schedule, ping->is_dead)) {
+	if (!ping->is_single &&
+		karmalb_now_us() < ping_schedule_due_us(&ping->schedule, ping->is_dead)) {
 		arm(ping); /* a query came in between */
 		return;
 	}
@@ -241,7 +283,7 @@ on_timer(evutil_socket_t unused, short what, void *arg)
 static void
 finish_late(struct ping *ping, const char *how)
 {
-	uint64_t us = ping->schedule.interval_us;
+	uint64_t us = ping->step_us;
 	char text[PING_FAILURE_MAX];
 
 	if (us < KARMALB_SECOND)
@@ -307,10 +349,10 @@ on_connected(evutil_socket_t fd, short what, void *arg)
 	verdict = ping_dialogue_begin(&ping->dialogue, ping->target.kind, ping->target.path, host);
 	if (verdict == PING_OPEN) {
 		event_free(ping->socket);
-		begin_step(ping, fd, EV_READ, on_answer);
+		if (!begin_step(ping, fd, EV_READ, on_answer))
+			return;
 	}
-	if (ping->socket != NULL)
-		go_on(ping, verdict);
+	go_on(ping, verdict);
 }
 
 static void

@@ -26,8 +26,8 @@ struct ping_result {
 };
 
 /*
- * Silent until ping_set().  'done' is called from the loop with each outcome; it may call
- * ping_set() and ping_observe(), not ping_free().  NULL when out of memory.
+ * Silent until ping_set() or ping_once().  'done' is called from the loop with each outcome, and
+ * may call everything here, ping_free() too.  NULL when out of memory.
  */
 struct ping *
 ping_create(struct event_base *base, void (*done)(void *arg, const struct ping_result *result),
@@ -47,6 +47,13 @@ struct ping_target {
 /* Whom to ping and how. */
 void
 ping_set(struct ping *ping, const struct ping_target *target);
+
+/*
+ * Instead: one ping to 'target', whatever its interval, now, and silence after it.  It ends within
+ * 'limit_us'; each step of it may take an interval, if that is not 0.
+ */
+void
+ping_once(struct ping *ping, const struct ping_target *target, uint64_t limit_us);
 
 /* The last outcome of a query of this mirror, and whether it is dead: see ping_schedule.h. */
 void

@@ -21,12 +21,25 @@ struct pinger {
 	struct ping *ping;
 };
 
+/* One ping that somebody asked for. */
+struct check {
+	struct check *next;
+	struct pingers *pingers;
+	struct ping *ping;
+	struct pinger_author author;
+};
+
 struct pingers {
 	struct event_base *base;
 	void (*done)(void *arg, struct model_mirror *mirror, const struct ping_result *result);
 	void *arg;
 	struct pinger *first;
+	struct check *checks;
+	bool is_ending;
 };
+
+static void
+check_end(struct check *c, const struct ping_result *result);
 
 struct pingers *
 pingers_create(struct event_base *base,
@@ -71,6 +84,9 @@ pingers_free(struct pingers *pingers)
 {
 	if (pingers == NULL)
 		return;
+	pingers->is_ending = true;
+	while (pingers->checks != NULL)
+		check_end(pingers->checks, NULL);
 	forget_mirrors(pingers);
 	sweep(pingers);
 	free(pingers);
@@ -113,23 +129,30 @@ pinged_address(const struct model_service *s, const struct model_mirror *m)
 	return NULL;
 }
 
-/* Whom and how often to ping, after the settings. */
+/* Whom to ping and how, after the settings; false: nobody. */
+static bool
+find_target(const struct model_service *s, const struct model_mirror *m, struct ping_target *target)
+{
+	const struct karmalb_endpoint *address = pinged_address(s, m);
+
+	*target = (struct ping_target){
+		.to = address != NULL ? *address : m->slots[0].address,
+		.kind = (enum ping_kind)s->settings.ping,
+		.interval_us = s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND,
+	};
+	if (s->settings.ping_port != 0)
+		target->to.port_be = htons((uint16_t)s->settings.ping_port);
+	snprintf(target->path, sizeof(target->path), "%s", s->settings.ping_path);
+	return address != NULL && target->kind != PING_NONE;
+}
+
 static void
 set(const struct model_service *s, const struct model_mirror *m)
 {
-	const struct karmalb_endpoint *address = pinged_address(s, m);
-	bool is_pinged = address != NULL && model_is_pinged(s) &&
-			 m->conf.state != SETTINGS_MIRROR_MAINTENANCE;
-	struct ping_target target = {
-		.to = address != NULL ? *address : m->slots[0].address,
-		.kind = (enum ping_kind)s->settings.ping,
-	};
+	struct ping_target target;
 
-	if (is_pinged)
-		target.interval_us = s->settings.ha_ping_interval_ms * KARMALB_MILLISECOND;
-	if (s->settings.ping_port != 0)
-		target.to.port_be = htons((uint16_t)s->settings.ping_port);
-	snprintf(target.path, sizeof(target.path), "%s", s->settings.ping_path);
+	if (!find_target(s, m, &target) || m->conf.state == SETTINGS_MIRROR_MAINTENANCE)
+		target.interval_us = 0;
 	ping_set(m->pinger->ping, &target);
 }
 
@@ -164,4 +187,53 @@ pinger_observe(struct pinger *pinger, uint64_t query_us, bool is_dead)
 {
 	if (pinger != NULL)
 		ping_observe(pinger->ping, query_us, is_dead);
+}
+
+/* ---- pings that somebody asked for ---- */
+
+static void
+check_end(struct check *c, const struct ping_result *result)
+{
+	struct check **at = &c->pingers->checks;
+	struct pinger_author author = c->author;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	ping_free(c->ping);
+	free(c);
+	author.told(author.arg, result);
+}
+
+static void
+on_check(void *arg, const struct ping_result *result)
+{
+	check_end(arg, result);
+}
+
+int
+pingers_check(struct pingers *pingers, const struct model_service *service,
+	const struct model_mirror *mirror, uint64_t limit_us, const struct pinger_author *author)
+{
+	struct ping_target target;
+	struct check *c;
+
+	if (pingers->is_ending)
+		return -ECANCELED;
+	if (!find_target(service, mirror, &target))
+		return -EOPNOTSUPP;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	c->ping = ping_create(pingers->base, on_check, c);
+	if (c->ping == NULL) {
+		free(c);
+		return -ENOMEM;
+	}
+	c->pingers = pingers;
+	c->author = *author;
+	c->next = pingers->checks;
+	pingers->checks = c;
+	ping_once(c->ping, &target, limit_us);
+	return 0;
 }

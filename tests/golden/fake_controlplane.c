@@ -125,6 +125,16 @@ balance_ask(struct balance *b, struct karmalb_question *question, uint64_t timeo
 	return fake_ask(question, author);
 }
 
+int
+balance_ping(struct balance *b, const char *service, const char *mirror, uint64_t limit_us,
+	const struct pinger_author *author)
+{
+	(void)b;
+	(void)service;
+	(void)limit_us;
+	return fake_ping(mirror, author);
+}
+
 const struct epochs *
 balance_epochs(const struct balance *b)
 {

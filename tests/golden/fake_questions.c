@@ -12,6 +12,8 @@
 #include "epochs.h"
 #include "fake_status.h"
 #include "inquiry.h"
+#include "ping.h"
+#include "pingers.h"
 #include "status.h"
 #include "transaction.h"
 
@@ -204,5 +206,48 @@ fake_ask(const struct karmalb_question *question, const struct inquiry_author *a
 	if (question->header.message == KARMALB_MESSAGE_CHECK_SLOT)
 		delay.tv_usec += 1000 * a->question.check.slot;
 	event_base_once(loop, -1, EV_TIMEOUT, on_time, a, &delay);
+	return 0;
+}
+
+/* ---- pings ---- */
+
+/* One on its way. */
+struct pinged {
+	struct pinger_author author;
+	struct ping_result result;
+};
+
+static void
+on_ping_time(evutil_socket_t fd, short what, void *arg)
+{
+	struct pinged *p = arg;
+
+	(void)fd;
+	(void)what;
+	p->author.told(p->author.arg, &p->result);
+	free(p);
+}
+
+/* m1 answers, m2 refuses, m3 hangs; nobody else is pinged at all. */
+int
+fake_ping(const char *mirror, const struct pinger_author *author)
+{
+	static const struct ping_result results[] = {
+		{true, 310, NULL},
+		{false, 95, "connection refused"},
+		{false, 1000400, "connected, but no answer in 1.0 s"},
+	};
+	struct timeval delay = {.tv_usec = 2000}; /* before any SYN */
+	unsigned i = (unsigned)(mirror[1] - '1');
+	struct pinged *p;
+
+	if (mirror[0] != 'm' || i >= sizeof(results) / sizeof(results[0]))
+		return -EOPNOTSUPP;
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		abort();
+	p->author = *author;
+	p->result = results[i];
+	event_base_once(loop, -1, EV_TIMEOUT, on_ping_time, p, &delay);
 	return 0;
 }

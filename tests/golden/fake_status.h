@@ -9,6 +9,7 @@
 struct epochs;
 struct event_base;
 struct inquiry_author;
+struct pinger_author;
 struct karmalb_question;
 struct status;
 
@@ -31,5 +32,10 @@ void
 fake_questions_close(void);
 int
 fake_ask(const struct karmalb_question *question, const struct inquiry_author *author);
+
 const struct epochs *
 fake_epochs(void);
+
+/* balance_ping() as such a balance has it. */
+int
+fake_ping(const char *mirror, const struct pinger_author *author);

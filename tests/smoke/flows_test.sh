@@ -24,9 +24,10 @@ flow_is_established() {
 	[ "$(flow_field state)" = established ]
 }
 
-# check_of MIRROR: what CHECK SERVICE found.
+# check_of MIRROR [FIELD]: what CHECK SERVICE found.
 check_of() {
-	ask_json 'CHECK SERVICE web' "[c['result'] for c in r['checks'] if c['mirror'] == 'web.$1']"
+	ask_json 'CHECK SERVICE web' \
+		"[c['${2:-result}'] for c in r['checks'] if c['mirror'] == 'web.$1']"
 }
 
 step "a slow download"
@@ -80,6 +81,8 @@ ctl 'CHECK SERVICE web'
 expect_equal "m1" "$(check_of m1)" open
 expect_equal "m2" "$(check_of m2)" refused
 expect_equal "m3" "$(check_of m3)" silent
+expect_equal "the ping to m1" "$(check_of m1 ping_now)" answered
+expect_equal "the ping to m2" "$(check_of m2 ping_now)" "connection refused"
 expect_equal "its next hop" "$(ask_json 'CHECK SERVICE web' "[c['next_hop'] for c in r['checks']]")" \
 	"resolved resolved resolved"
 connections() {

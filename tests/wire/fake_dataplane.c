@@ -28,6 +28,7 @@ union message {
 	struct karmalb_service service;
 	struct karmalb_mirror mirror;
 	struct karmalb_commit commit;
+	struct karmalb_check_slot check;
 	uint8_t bytes[KARMALB_MESSAGE_SIZE_MAX];
 };
 
@@ -312,6 +313,23 @@ fake_expect_intent(struct fake *f, unsigned limit_ms)
 
 	ck_assert_msg(intent != NULL, "no transaction within %u ms", limit_ms);
 	return intent;
+}
+
+void
+fake_answer_check(struct fake *f, unsigned result, unsigned limit_ms)
+{
+	union message m;
+	ssize_t size = receive(f, &m, limit_ms);
+
+	ck_assert_int_eq(size, sizeof(m.check));
+	ck_assert_uint_eq(m.header.message, KARMALB_MESSAGE_CHECK_SLOT);
+
+	struct karmalb_checked checked = {
+		.request = m.check.request, .slot = m.check.slot, .result = (uint8_t)result};
+	struct karmalb_answered end = {.request = m.check.request};
+
+	fake_send(f, KARMALB_MESSAGE_CHECKED, &checked);
+	fake_send(f, KARMALB_MESSAGE_ANSWERED, &end);
 }
 
 void

@@ -69,6 +69,9 @@ fake_next_intent(struct fake *f, unsigned limit_ms);
 /* The same, but one must come. */
 struct intent *
 fake_expect_intent(struct fake *f, unsigned limit_ms);
+/* A CHECK_SLOT must come; answered at once with this result (enum karmalb_check_result). */
+void
+fake_answer_check(struct fake *f, unsigned result, unsigned limit_ms);
 /* The control plane closes the link. */
 void
 fake_expect_closed(struct fake *f, unsigned limit_ms);
