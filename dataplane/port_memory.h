@@ -22,16 +22,21 @@ struct rte_mempool;
 #define PORT_MTU_DEFAULT 1500u /* of devices without a kernel interface */
 
 struct port_memory {
-	unsigned n_buffers;
-	uint16_t data_room; /* bytes per buffer behind its struct rte_mbuf */
-	size_t pool_size;   /* bytes, all told */
-	size_t plain_size;  /* the same without huge pages: no buffer crosses a page's border */
+	unsigned n_buffers;       /* some more than are needed: see port_memory_pool() */
+	uint16_t data_room;       /* bytes per buffer behind its struct rte_mbuf */
+	uint16_t plain_data_room; /* the same without huge pages */
+	size_t pool_size;         /* bytes, all told */
+	size_t plain_size;        /* the same without huge pages */
 };
 
 /* What the checked ports need. */
 struct port_memory
 port_memory_of(const struct ports *ports);
 
-/* NULL, with a sentence, where memory does not suffice or is not one piece. */
+/*
+ * Has at least what the ports' rings, the workers and the rings between these can hold at a time,
+ * and only buffers that every device reaches.  NULL, with a sentence, where memory does not suffice
+ * or is not one piece.
+ */
 struct rte_mempool *
 port_memory_pool(const struct ports *ports, struct err *err);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 200 s
 # Clients on one port, mirrors on another, and two workers, each with the queue of one port: every
-# packet comes in by one worker's and leaves by the other's.
+# packet comes in by one worker's and leaves by the other's.  A worker that is not let run fills the
+# rings to it; what has no room is dropped and counted, and nothing else is lost.
 . "$(dirname "$0")/_init.sh"
 
 # link_back NAMESPACE INTERFACE ADDRESS: plugs it into the mirrors' own network.
@@ -41,6 +42,10 @@ configure_two_networks() {
 		    ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "20s";
 		    mirrors = ( { name = "m1"; address = "10.98.0.101"; },
 		                { name = "m2"; address = "10.98.0.102"; } );
+		  },
+		  { name = "log"; listen = [ "$WORLD_VIP:514/udp" ];
+		    ha_strategy = "random"; ha_ping_interval = "0"; udp_answers = false;
+		    mirrors = ( { name = "m1"; address = "10.98.0.101"; } );
 		  }
 		);
 	END
@@ -59,7 +64,43 @@ books_are_even() {
 		and r['tx_packets'] == r['rx_packets'] - r['dropped'])" | grep -qx 1
 }
 
+# thread_of WORKER: its id.
+thread_of() {
+	local task
+	for task in "/proc/$(pid_of dataplane)"/task/*; do
+		grep -qx ".*worker-$(($1 + 1))" "$task/comm" && basename "$task" && return 0
+	done
+	return 1
+}
+
+# send_datagrams FIRST LAST: to the log, from 64 ports in turn, not faster than a veth takes them.
+send_datagrams() {
+	in_ns client /usr/bin/python3 - "$WORLD_VIP" "$@" <<-'END'
+		import socket, sys, time
+		sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(64)]
+		for s in sockets:
+		    s.connect((sys.argv[1], 514))
+		for i in range(int(sys.argv[2]), int(sys.argv[3]) + 1):
+		    sockets[i % 64].send(f"of {i % 64} number {i}".encode())
+		    if i % 100 == 99:
+		        time.sleep(0.01)
+	END
+}
+
+# lines_arrived: how many, if those of each client's port came in the order in which they were sent.
+lines_arrived() {
+	tr -d "'" <"$WORLD_DIR/m1/sink" | awk '
+		$3 in last && $5 <= last[$3] { print "number " $5 " after " last[$3]; is_wrong = 1; exit 1 }
+		{ last[$3] = $5 + 0; n++ }
+		END { if (!is_wrong) print n + 0 }'
+}
+
+lines_are_at_least() {
+	[ "$(lines_arrived)" -ge "$1" ]
+}
+
 make_two_networks
+scripted_start m1 sink 514
 configure_two_networks
 DATAPLANE_OPTIONS=(--workers "$(worker_cpus 2)")
 dataplane_start || fail "the data plane did not start"
@@ -91,5 +132,30 @@ in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/
 	fail "the download failed"
 cmp "$WORLD_DIR/got" "$WORLD_DIR/m1/body/file" || fail "the download is not what was sent"
 
+wait_for 10 "the books to be even" books_are_even ||
+	fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k}")"
+
+step "8000 datagrams of 64 flows keep their order"
+send_datagrams 1 8000
+# A veth whose other end gets no CPU loses some.
+wait_for 20 "most of them to arrive" lines_are_at_least 6000 || fail "lines: $(lines_arrived)"
+
+step "the worker with the mirrors' port is held"
+thread=$(thread_of 1) || fail "no thread of worker 1: $(cat "/proc/$(pid_of dataplane)"/task/*/comm)"
+spawn holder lb /usr/bin/python3 "$TOP/tests/smoke/hold_thread.py" "$thread"
+wait_for 10 "the worker to be held" grep -q held "$WORLD_DIR/log/holder" || fail "$(cat "$WORLD_DIR/log/holder")"
+send_datagrams 8001 24000
+for reason in drop_handover_full drop_tx_handover_full; do
+	wait_for 20 "$reason" drops_are_at_least "$reason" 1000 || fail "$reason: $(drops "$reason")"
+	step "$reason: $(drops "$reason")"
+done
+slay holder
+
+step "it goes on"
+for ((i = 0; i < 20; i++)); do
+	fetch >/dev/null || fail "no answer after the worker was let go"
+done
+arrived=$(lines_arrived) || fail "datagrams out of order: $arrived"
+step "lines: $arrived"
 wait_for 10 "the books to be even" books_are_even ||
 	fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k}")"
