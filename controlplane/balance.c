@@ -201,6 +201,20 @@ on_port_status(struct balance *b, const void *message)
 	history_add(HISTORY_PORT, "port %s (%s): %s", m->name, m->device, change);
 }
 
+/* Those who were told that nobody knew look here. */
+static void
+tell_late(struct balance *b, const struct karmalb_applied *applied)
+{
+	uint64_t took_us;
+
+	if (!pending_came_late(&b->pending, applied, &took_us))
+		return;
+	log_info("what was not confirmed in time is in force after %.1f s",
+		(double)took_us / KARMALB_SECOND);
+	history_add(HISTORY_DATAPLANE, "what was not confirmed in time is in force after %.1f s",
+		(double)took_us / KARMALB_SECOND);
+}
+
 static void
 on_applied(struct balance *b, const void *message)
 {
@@ -214,6 +228,7 @@ on_applied(struct balance *b, const void *message)
 	reaction_applied(b->model, m);
 	pending_applied(&b->pending, m);
 	if (m->error == 0) {
+		tell_late(b, m);
 		epochs_note(&b->epochs, m->epoch, m->applied_us);
 		undo_accept(&b->undo, m->epoch);
 		forget_dropped(b);

@@ -9,9 +9,10 @@
 
 enum command_result {
 	COMMAND_DONE,
-	COMMAND_WRONG,   /* not understood, or names something that does not exist */
-	COMMAND_DENIED,  /* whoever asks may not change anything */
-	COMMAND_NOT_NOW, /* right, but out of our power at present */
+	COMMAND_WRONG,       /* not understood, or names something that does not exist */
+	COMMAND_DENIED,      /* whoever asks may not change anything */
+	COMMAND_NOT_NOW,     /* right, but out of our power at present */
+	COMMAND_UNCONFIRMED, /* a change that is taken, but not known to be in force yet */
 	COMMAND_N_RESULTS,
 };
 

@@ -123,6 +123,22 @@ run(struct command_call *call)
 	return result;
 }
 
+enum command_result
+command_result_of(enum balance_result result)
+{
+	switch (result) {
+	case BALANCE_REFUSED:
+		return COMMAND_NOT_NOW;
+	case BALANCE_TIMED_OUT:
+		return COMMAND_UNCONFIRMED;
+	case BALANCE_IN_FORCE:
+	case BALANCE_UNCHANGED:
+	case BALANCE_LATER:
+		break;
+	}
+	return COMMAND_DONE;
+}
+
 int
 command_refuse(const struct command_call *call, int result, const char *format, ...)
 {

@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
+#include "balance.h"
 #include "command_list.h"
 #include "command_request.h"
 #include "render.h"
 #include "statement.h"
 
-struct balance;
 struct intent;
 struct status;
 struct status_mirror;
@@ -38,6 +38,11 @@ struct command_call {
 #define X(name, kind, syntax, help, example) int command_##name(const struct command_call *call);
 COMMANDS(X)
 #undef X
+
+/* What is told of a change that ended so.  COMMAND_NOT_NOW: it was turned down, and the sentence is
+ * all there is to say. */
+enum command_result
+command_result_of(enum balance_result result);
 
 /* Answers with a sentence instead; returns 'result'. */
 int

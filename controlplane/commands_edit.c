@@ -223,7 +223,7 @@ static void
 on_done(void *arg, const struct intent_outcome *outcome)
 {
 	struct waiting *w = arg;
-	bool is_late = outcome->result == BALANCE_TIMED_OUT || outcome->result == BALANCE_REFUSED;
+	enum command_result ended = command_result_of(outcome->result);
 	char sentence[500];
 	struct render_result result = {
 		.lines = outcome->changes,
@@ -241,11 +241,11 @@ on_done(void *arg, const struct intent_outcome *outcome)
 		snprintf(sentence, sizeof(sentence), "%u change%s: %s%s", outcome->n_changes,
 			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note);
 	if (command_body_open(&body) != NULL) {
-		if (is_late)
+		if (ended == COMMAND_NOT_NOW)
 			w->render->error(body.out, outcome->sentence);
 		else
 			w->render->result(body.out, &result);
 	}
-	command_answer(&w->request, is_late ? COMMAND_NOT_NOW : COMMAND_DONE, &body);
+	command_answer(&w->request, (int)ended, &body);
 	free(w);
 }

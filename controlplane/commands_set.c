@@ -88,17 +88,17 @@ on_done(void *arg, const struct balance_outcome *outcome)
 		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,
 		.sentence = outcome->sentence,
 	};
-	bool is_late = outcome->result == BALANCE_TIMED_OUT || outcome->result == BALANCE_REFUSED;
+	enum command_result result = command_result_of(outcome->result);
 	struct command_body body;
 
 	audit(&pending->request, outcome);
 	if (command_body_open(&body) != NULL) {
-		if (is_late)
+		if (result == COMMAND_NOT_NOW)
 			pending->render->error(body.out, outcome->sentence);
 		else
 			pending->render->change(body.out, &rendered);
 	}
-	command_answer(&pending->request, is_late ? COMMAND_NOT_NOW : COMMAND_DONE, &body);
+	command_answer(&pending->request, (int)result, &body);
 	free(pending);
 }
 

@@ -301,6 +301,7 @@ on_answer(void *arg, enum command_result result, const char *body, size_t size)
 		[COMMAND_WRONG] = HTTP_BADREQUEST,
 		[COMMAND_DENIED] = 403,
 		[COMMAND_NOT_NOW] = HTTP_SERVUNAVAIL,
+		[COMMAND_UNCONFIRMED] = 202,
 	};
 	struct control_request *rq = arg;
 
@@ -365,6 +366,8 @@ reason(int code)
 	switch (code) {
 	case HTTP_OK:
 		return "OK";
+	case 202:
+		return "Accepted";
 	case HTTP_BADREQUEST:
 		return "Bad Request";
 	case 403:

@@ -77,6 +77,7 @@ pending_taken_back(struct pending_list *list, const char *why)
 {
 	char detail[KARMALB_SENTENCE_MAX];
 
+	list->late_epoch = 0;
 	snprintf(detail, sizeof(detail), "with a change before it: %.170s", why);
 	for (struct pending *p = list->first; p != NULL; p = p->next) {
 		if (!p->is_settled && p->epoch != 0)
@@ -97,9 +98,26 @@ void
 pending_expire(struct pending_list *list, uint64_t now_us)
 {
 	for (struct pending *p = list->first; p != NULL; p = p->next) {
-		if (!p->is_settled && now_us >= p->began_us + BALANCE_CHANGE_TIMEOUT_US)
-			settle(p, BALANCE_TIMED_OUT, now_us, "");
+		if (p->is_settled || now_us < p->began_us + BALANCE_CHANGE_TIMEOUT_US)
+			continue;
+		settle(p, BALANCE_TIMED_OUT, now_us, "");
+		if (list->late_epoch == 0)
+			list->late_since_us = p->began_us;
+		list->late_epoch = p->epoch;
 	}
+}
+
+bool
+pending_came_late(
+	struct pending_list *list, const struct karmalb_applied *applied, uint64_t *took_us)
+{
+	if (list->late_epoch == 0 || applied->epoch < list->late_epoch)
+		return false;
+	list->late_epoch = 0;
+	*took_us = applied->applied_us > list->late_since_us
+			   ? applied->applied_us - list->late_since_us
+			   : 0;
+	return true;
 }
 
 uint64_t
@@ -171,7 +189,8 @@ settle(struct pending *p, enum balance_result result, uint64_t at_us, const char
 		return;
 	case BALANCE_TIMED_OUT:
 		snprintf(o->sentence, sizeof(o->sentence),
-			"accepted and sent, but not confirmed by the data plane within %u s",
+			"taken, but not confirmed by the data plane within %u s; SHOW EVENTS tells how "
+			"it ends",
 			(unsigned)(BALANCE_CHANGE_TIMEOUT_US / KARMALB_SECOND));
 		return;
 	case BALANCE_REFUSED:

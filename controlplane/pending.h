@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <karmalb/wire.h>
@@ -15,7 +16,9 @@ struct pending;
 
 /* Zeroed: empty. */
 struct pending_list {
-	struct pending *first; /* oldest first */
+	struct pending *first;  /* oldest first */
+	uint32_t late_epoch;    /* whose authors were told BALANCE_TIMED_OUT, the newest; 0: none */
+	uint64_t late_since_us; /* when the oldest of them began */
 };
 
 /* Takes note of a request; 'outcome' holds what is known of it, service and change.  What it waits
@@ -39,6 +42,12 @@ pending_settle(struct pending *p, enum balance_result result);
 /* Every worker has the epoch, hence all before it; or it was turned down. */
 void
 pending_applied(struct pending_list *list, const struct karmalb_applied *applied);
+
+/* 'applied' is in force.  True, once: it brings all of which was said that nobody knew, the oldest
+ * after '*took_us'. */
+bool
+pending_came_late(
+	struct pending_list *list, const struct karmalb_applied *applied, uint64_t *took_us);
 
 /* All that still wait for an epoch went back with one before them, which was turned down. */
 void

@@ -97,7 +97,11 @@ client_ask(struct client *client, const char *statement, enum client_form form,
 	}
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
 	*answer = (struct client_answer){
-		.is_done = status == 200, .body = body.text, .size = body.size};
+		.is_done = status == 200 || status == 202,
+		.is_unconfirmed = status == 202,
+		.body = body.text,
+		.size = body.size,
+	};
 	return 0;
 }
 

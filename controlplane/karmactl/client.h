@@ -23,8 +23,9 @@ enum client_form {
 
 /* Owned by the caller: client_answer_free(). */
 struct client_answer {
-	bool is_done; /* the statement was understood and carried out */
-	char *body;   /* terminated; ends with a line's end */
+	bool is_done;        /* the statement was understood and carried out */
+	bool is_unconfirmed; /* and done: a change that is taken, but not known to be in force */
+	char *body;          /* terminated; ends with a line's end */
 	size_t size;
 };
 

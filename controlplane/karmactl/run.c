@@ -79,12 +79,14 @@ run_one(struct client *client, const char *statement, enum client_form form)
 	}
 	if (rc < 0)
 		return run_no_answer(&err);
-	bool is_done = answer.is_done;
+	bool is_done = answer.is_done, is_unconfirmed = answer.is_unconfirmed;
 
 	fflush(stdout);
 	fwrite(answer.body != NULL ? answer.body : "", 1, answer.size,
 		is_done || form == CLIENT_JSON ? stdout : stderr);
 	client_answer_free(&answer);
+	if (is_unconfirmed)
+		return RUN_UNCONFIRMED;
 	return is_done ? RUN_DONE : RUN_REFUSED;
 }
 

@@ -14,12 +14,13 @@ enum run_status {
 	RUN_DONE = 0,
 	RUN_REFUSED = 1, /* or not understood */
 	RUN_USAGE = 2,
-	RUN_NO_ANSWER = 3, /* no control plane there, or it does not answer */
+	RUN_NO_ANSWER = 3,   /* no control plane there, or it does not answer */
+	RUN_UNCONFIRMED = 4, /* a change that is taken, but not known to be in force yet */
 };
 
 /*
- * Runs the statements in 'text', separated by ';' or line ends, up to the first that fails.
- * Answers go to standard output; what is wrong goes to standard error, or as JSON,
+ * Runs the statements in 'text', separated by ';' or line ends, up to the first that fails or is
+ * not confirmed. Answers go to standard output; what is wrong goes to standard error, or as JSON,
  * to standard output too.
  */
 enum run_status

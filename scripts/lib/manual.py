@@ -177,7 +177,9 @@ def statements_page(statements, version):
                 page.entry(syntax, help_text + ".", f"Example: {example}")
     page.section("EXIT STATUS")
     page.text("0 done; 1 refused or not understood, with a sentence on standard error, or with "
-              "--json as {\"error\": ...} on standard output; 2 usage; 3 no control plane.")
+              "--json as {\"error\": ...} on standard output; 2 usage; 3 no control plane; 4 a change that is taken "
+              "but not known to be in force yet. What stands behind a statement that did not end "
+              "with 0 is not run.")
     page.section("FILES")
     page.entry("~/.karmactl_history", "what was typed at the prompt.")
     page.section("SEE ALSO")

@@ -84,7 +84,7 @@ balance_change(struct balance *b, const struct balance_request *request, struct 
 	/* As the real one when the data plane does not confirm. */
 	if (service->settings.dead_after == 999) {
 		change->outcome.result = BALANCE_TIMED_OUT;
-		strcpy(change->outcome.sentence, "accepted, but not confirmed within 2 s");
+		strcpy(change->outcome.sentence, "taken, but not confirmed within 2 s");
 	}
 	event_base_once(b->base, -1, EV_TIMEOUT, on_time, change, &delay);
 	return 0;

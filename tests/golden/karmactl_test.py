@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import surface  # noqa: E402
 
-DONE, REFUSED, USAGE, NO_ANSWER = 0, 1, 2, 3
+DONE, REFUSED, USAGE, NO_ANSWER, UNCONFIRMED = 0, 1, 2, 3, 4
 PROGRAMS = None
 
 
@@ -63,6 +63,18 @@ class Forms(unittest.TestCase):
         self.assertEqual(status, REFUSED)
         self.assertIn("did you mean SHOW?", err)
         self.assertNotIn("drop_", out)
+
+    def test_a_change_that_is_not_confirmed_has_a_status_of_its_own_and_is_told_whole(self):
+        for form, was, now in (((), "dead_after 4 -> 999, taken, but not confirmed", ""),
+                               (("--json",), '"old": "4"', '"new": "999"'),
+                               (("--tsv",), "dead_after\t4\t999", "")):
+            with PROGRAMS.controlplane() as controlplane:
+                status, out, err = run(*form, "-e", "SET SERVICE web dead_after = 999",
+                                       "-e", "SHOW DROPS", path=controlplane.path)
+            self.assertEqual((status, err), (UNCONFIRMED, ""))
+            self.assertIn(was, out)
+            self.assertIn(now, out)
+            self.assertNotIn("drop_", out)
 
     def test_a_value_that_the_shell_took_the_quotes_from_is_understood(self):
         for args in (["set", "service", "web", "ha_strategy", "=", "random"],

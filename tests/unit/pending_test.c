@@ -101,6 +101,38 @@ START_TEST(silence_ends_after_two_seconds)
 }
 END_TEST
 
+START_TEST(what_came_too_late_is_known_once)
+{
+	struct karmalb_applied applied = {.epoch = 7, .applied_us = 5000000};
+	uint64_t took_us = 0;
+
+	ck_assert(!pending_came_late(&list, &applied, &took_us)); /* nobody waited */
+	pending_await(ask(&alice, 1000000), 8);
+	pending_await(ask(&bob, 1500000), 9);
+	pending_expire(&list, 4000000);
+	pending_deliver(&list);
+	applied.epoch = 8;
+	ck_assert(!pending_came_late(&list, &applied, &took_us)); /* the newest of them decides */
+	applied.epoch = 10;
+	ck_assert(pending_came_late(&list, &applied, &took_us));
+	ck_assert_uint_eq(took_us, 4000000);
+	ck_assert(!pending_came_late(&list, &applied, &took_us));
+}
+END_TEST
+
+START_TEST(what_was_taken_back_did_not_come_late)
+{
+	struct karmalb_applied applied = {.epoch = 8, .applied_us = 5000000};
+	uint64_t took_us;
+
+	pending_await(ask(&alice, 0), 7);
+	pending_expire(&list, BALANCE_CHANGE_TIMEOUT_US);
+	pending_deliver(&list);
+	pending_taken_back(&list, "no room");
+	ck_assert(!pending_came_late(&list, &applied, &took_us));
+}
+END_TEST
+
 START_TEST(who_is_gone_is_not_told)
 {
 	pending_await(ask(&alice, 0), 7);
@@ -160,6 +192,8 @@ main(void)
 	tcase_add_test(tc, a_refusal_is_passed_on);
 	tcase_add_test(tc, without_a_data_plane_it_comes_later);
 	tcase_add_test(tc, silence_ends_after_two_seconds);
+	tcase_add_test(tc, what_came_too_late_is_known_once);
+	tcase_add_test(tc, what_was_taken_back_did_not_come_late);
 	tcase_add_test(tc, who_is_gone_is_not_told);
 	tcase_add_test(tc, what_waits_for_nothing_yet_is_not_settled_by_others);
 	tcase_add_test(tc, asking_from_within_an_answer_is_fine);

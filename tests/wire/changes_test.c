@@ -199,13 +199,29 @@ START_TEST(a_change_of_our_own_affairs_goes_with_what_it_stands_on)
 }
 END_TEST
 
+START_TEST(an_edit_that_nobody_confirms_is_told_as_taken)
+{
+	struct sent drop;
+	const char *answer;
+
+	begin();
+	drop = send_statement("ALTER SERVICE web DROP MIRROR m4");
+	answer = web_read_answer(drop.fd);
+	assert_says(answer, "HTTP/1.1 202 ");
+	assert_says(answer, "m4");
+	assert_says(answer, "1 change: taken, but not confirmed");
+	assert_shows("SHOW DIFF", "1 difference ");
+	intent_free(drop.intent);
+}
+END_TEST
+
 START_TEST(a_late_refusal_still_undoes)
 {
 	struct sent first;
 
 	begin();
 	first = send_statement(FIRST);
-	assert_says(web_read_answer(first.fd), "not confirmed");
+	assert_says(web_read_answer(first.fd), "taken, but not confirmed");
 	fake_refuse(&web.fake, first.intent, -ENOSPC, "no room");
 	intent_free(first.intent);
 	expect_limits(CONNECT_AS_CONFIGURED, QUERY_AS_CONFIGURED);
@@ -477,6 +493,7 @@ main(void)
 	tcase_add_test(tc, both_turned_down_are_undone_once);
 	tcase_add_test(tc, a_change_after_the_way_back_is_not_taken_along);
 	tcase_add_test(tc, a_change_of_our_own_affairs_goes_with_what_it_stands_on);
+	tcase_add_test(tc, an_edit_that_nobody_confirms_is_told_as_taken);
 	tcase_add_test(tc, a_late_refusal_still_undoes);
 	tcase_add_test(tc, a_mirror_whose_drop_was_refused_is_counted_on);
 	tcase_add_test(tc, a_change_made_without_a_data_plane_stays_wanted_when_refused);

@@ -308,12 +308,29 @@ END_TEST
 
 START_TEST(a_change_that_nobody_confirms_is_said_to_be_so)
 {
+	struct intent *intent;
 	const char *answer;
 
 	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
 	answer = web_read_answer(web_ask("SET SERVICE web agent_query_timeout = '4s'"));
-	ck_assert_msg(strstr(answer, "not confirmed") != NULL, "%s", answer);
+	ck_assert_msg(strncmp(answer, "HTTP/1.1 202 ", 13) == 0, "%s", answer);
+	ck_assert_msg(
+		strstr(answer, "agent_query_timeout 3s -> 4s, taken, but not confirmed") != NULL,
+		"%s", answer);
+	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
+
+	/* and how it ended */
+	answer = web_read_answer(web_ask("SHOW EVENTS"));
+	ck_assert_msg(strstr(answer, "is in force after") == NULL, "%s", answer);
+	web_apply_and_free(intent);
+	for (unsigned i = 0; i < WEB_PROMPT_MS / 10; i++) {
+		answer = web_read_answer(web_ask("SHOW EVENTS"));
+		if (strstr(answer, "what was not confirmed in time is in force after") != NULL)
+			return;
+		usleep(10000);
+	}
+	ck_abort_msg("%s", answer);
 }
 END_TEST
 
