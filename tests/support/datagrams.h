@@ -113,7 +113,9 @@ datagram_build(uint8_t *frame, const struct datagram *d)
 		memset(&udp[8], 'x', d->payload_size);
 	unsigned frame_size = datagram_wrap(frame, 17, d->source, d->destination, size);
 
-	datagram_put16(&udp[6], ~datagram_udp_sum(frame) & 0xffff);
+	unsigned checksum = ~datagram_udp_sum(frame) & 0xffff;
+
+	datagram_put16(&udp[6], checksum != 0 ? checksum : 0xffff); /* 0 would say: none */
 	return frame_size;
 }
 
