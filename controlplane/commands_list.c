@@ -172,7 +172,7 @@ list_setting(struct listing *l, const char *prefix, const struct setting *s, con
 	bool is_default, is_file;
 
 	snprintf(name, sizeof(name), "%s.%s", prefix, s->name);
-	if (l->pattern != NULL && !text_like(name, l->pattern))
+	if (l->pattern != NULL && !text_like_name(name, l->pattern))
 		return;
 	setting_format(s, value, text, sizeof(text));
 	default_text(s, standard, sizeof(standard));

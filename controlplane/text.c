@@ -112,6 +112,14 @@ text_like(const char *text, const char *pattern)
 	return *pattern == '\0';
 }
 
+bool
+text_like_name(const char *name, const char *pattern)
+{
+	const char *point = strrchr(name, '.');
+
+	return text_like(name, pattern) || (point != NULL && text_like(point + 1, pattern));
+}
+
 /* Bytes of the printable character that 'text' begins with; 0: its first byte needs escaping. */
 static unsigned
 plain_length(const char *text, size_t size)

@@ -27,3 +27,8 @@ text_escape(const char *text, char *out, size_t size);
  * case counts.  Time at most length times length. */
 bool
 text_like(const char *text, const char *pattern);
+
+/* Likewise of a name in parts, "defaults.ha_strategy": the whole of it, or what stands behind its
+ * last point. */
+bool
+text_like_name(const char *name, const char *pattern);

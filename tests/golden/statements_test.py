@@ -99,6 +99,7 @@ CASES = [
     ("set_mirror_no_state", "connected", ["SET MIRROR web.m1 STATE = gone"]),
     ("why", "connected", ["WHY web.m1"]),
     ("settings", "connected", ["SHOW SETTINGS LIKE 'defaults.ha_%'"]),
+    ("settings_of_any", "connected", ["SHOW SETTINGS LIKE 'ha_%'"]),
     ("settings_json", "connected", ["--json", "SHOW SETTINGS LIKE 'web.dead_after'"]),
     ("confirm_nothing", "connected", ["CONFIRM RELOAD"]),
     ("reload_no_file", "connected", ["RELOAD"]),

@@ -77,6 +77,21 @@ START_TEST(like_agrees_with_its_definition_on_all_short_texts)
 }
 END_TEST
 
+START_TEST(a_name_in_parts_is_like_by_its_whole_or_its_last)
+{
+	ck_assert(text_like_name("defaults.ha_strategy", "ha_%"));
+	ck_assert(text_like_name("defaults.ha_strategy", "ha_strategy"));
+	ck_assert(text_like_name("defaults.ha_strategy", "defaults.ha_%"));
+	ck_assert(text_like_name("defaults.ha_strategy", "defaults.%"));
+	ck_assert(text_like_name("my.web.ha_strategy", "ha_%")); /* a service may have points */
+	ck_assert(!text_like_name("my.web.ha_strategy", "web.ha_%"));
+	ck_assert(!text_like_name("defaults.ha_strategy", "defaults"));
+	ck_assert(!text_like_name("defaults.ha_strategy", "strategy"));
+	ck_assert(text_like_name("flows", "fl%"));
+	ck_assert(!text_like_name("flows", "lows"));
+}
+END_TEST
+
 START_TEST(control_characters_and_odd_bytes_are_escaped)
 {
 	char out[64];
@@ -119,6 +134,7 @@ main(void)
 	tcase_add_test(tc, like_minds_case);
 	tcase_add_test(tc, like_stays_quick_on_a_pattern_made_to_be_slow);
 	tcase_add_test(tc, like_agrees_with_its_definition_on_all_short_texts);
+	tcase_add_test(tc, a_name_in_parts_is_like_by_its_whole_or_its_last);
 	tcase_add_test(tc, control_characters_and_odd_bytes_are_escaped);
 	tcase_add_test(tc, what_does_not_fit_is_cut_with_dots_and_never_inside_a_character);
 	srunner_run_all(runner, CK_NORMAL);
