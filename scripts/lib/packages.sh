@@ -12,7 +12,7 @@
 	PACKAGES_demo="iproute2 procps util-linux nginx libnginx-mod-http-echo python3"
 	# Smoke tests and lint on top of the demo.
 	PACKAGES_test="curl mariadb-client sphinxsearch tcpdump ethtool iputils-ping python3-scapy clang-format shellcheck prometheus
-		libclang-rt-14-dev mariadb-server-core python3-pymysql"
+		libclang-rt-14-dev mariadb-server-core python3-pymysql systemd"
 	# scripts/package on top of the build.
 	PACKAGES_package="dpkg-dev python3"
 	# scripts/bench on top of the build.

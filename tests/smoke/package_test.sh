@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600 s
-# The Debian package is made, installed, started as its units would, forwards a request, and a purge
-# leaves nothing of it on the host.
+# The Debian package is made and installed, a systemd of its own runs the units, a request is
+# forwarded, each program comes back after a crash, and a purge leaves nothing of it on the host.
 
 # apt COMMAND...: waits for its turn.
 apt() {
@@ -12,6 +12,7 @@ apt() {
 
 # The world ends before the package goes: its programs are the package's.
 story_clear_own() {
+	unshare --mount "$SMOKE/boot_systemd.sh" "$WORLD" --clear
 	[ -e "$WORLD_DIR/installed" ] || return 0
 	apt purge karmalb || complain "the package karmalb is still installed: apt-get purge karmalb"
 }
@@ -19,38 +20,54 @@ story_clear_own() {
 . "$(dirname "$0")/_init.sh"
 
 UNITS=/usr/lib/systemd/system
-DATAPLANE_RUN=/run/karmalb-dataplane
 
-# unit_values UNIT KEY: what stands behind "KEY=" in it, one a line.
-unit_values() {
-	sed -n "s/^$2=//p" "$UNITS/$1.service"
+# on_host COMMAND...: where systemd runs.
+on_host() {
+	nsenter --target "$(pgrep -P "$(pid_of systemd)")" --mount --pid --net --cgroup --uts --ipc \
+		--wd=/ "$@"
 }
 
-# unit_identities: what a command begins with to run with the identity, powers and limits of the
-# units, in as_dataplane and as_controlplane; the latter may write where its unit says and nowhere
-# else (ProtectSystem=strict).
-unit_identities() {
-	local powers
-	powers=$(unit_values karmalb-dataplane CapabilityBoundingSet | tr 'A-Z ' 'a-z,' |
-		sed 's/cap_/+/g')
-	as_dataplane=(env "RUNTIME_DIRECTORY=$DATAPLANE_RUN"
-		setpriv --regid "$(unit_values karmalb-dataplane Group)" --clear-groups
-		--inh-caps=-all "--bounding-set=-all,$powers" --no-new-privs)
-	# shellcheck disable=SC2016 # the inner shell's variables
-	as_controlplane=(unshare --mount --propagation private sh -c '
-		for folder in $1; do mount --bind "$folder" "$folder"; done
-		mount -o remount,bind,ro / && shift && exec "$@"' sandbox
-		"$(unit_values karmalb-controlplane ReadWritePaths) /var/lib/$(unit_values \
-			karmalb-controlplane StateDirectory)"
-		setpriv --reuid "$(unit_values karmalb-controlplane User)"
-		--regid "$(unit_values karmalb-controlplane Group)"
-		--groups "$(unit_values karmalb-controlplane SupplementaryGroups)"
-		--inh-caps=-all --bounding-set=-all --no-new-privs)
+systemd_is_up() {
+	on_host systemctl is-active basic.target | grep -qx active
+} 2>/dev/null
+
+main_pid() {
+	on_host systemctl show --value --property MainPID "karmalb-$1"
 }
 
 # karmactl_as GROUPS STATEMENT: as a person who is nobody else.
 karmactl_as() {
-	setpriv --reuid nobody --regid nogroup --groups "$1" karmactl -e "$2"
+	on_host setpriv --reuid nobody --regid nogroup --groups "$1" karmactl -e "$2"
+}
+
+is_in_force() {
+	[ "$(on_host karmactl --json -e 'SHOW SERVICES' | json_value 'r[0]["epoch"] or 0')" -gt 0 ]
+} 2>/dev/null
+
+answers_again() {
+	fetch 2>/dev/null | grep -qx 'm[12]'
+}
+
+# is_another PROGRAM PID: it runs, and not as that.
+is_another() {
+	local pid
+	pid=$(main_pid "$1")
+	[ "$pid" -gt 0 ] && [ "$pid" != "$2" ]
+}
+
+# comes_back PROGRAM: after a kill -9.
+comes_back() {
+	local pid
+	pid=$(main_pid "$1")
+	on_host kill -KILL "$pid"
+	wait_for 20 "the $1 to come back" is_another "$1" "$pid" || fail "$1 stays away: $(state_of "$1")"
+	wait_for 20 "the services to be in force" is_in_force || fail "$1: $(state_of "$1")"
+	wait_for 20 "an answer" answers_again || fail "no answer after the $1 came back"
+}
+
+state_of() {
+	on_host systemctl status --no-pager "karmalb-$1" || true
+	on_host journalctl --no-pager --lines 20 || true
 }
 
 ! dpkg-query -W karmalb >/dev/null 2>&1 || skip "a package karmalb is installed on this host"
@@ -85,28 +102,17 @@ karmalb-controlplane --check /etc/karmalb/karmalb.conf.example >/dev/null || fai
 install -o root -g karmalb -m 640 "$WORLD_DIR/karmalb.conf" /etc/karmalb/karmalb.conf
 in_ns lb karmalb-doctor eth0 || fail "karmalb-doctor does not think so"
 
-step "the data plane starts as its unit says"
-install -d -m "$(unit_values karmalb-dataplane RuntimeDirectoryMode)" $DATAPLANE_RUN
-before=$(unit_values karmalb-dataplane ExecStartPre | sed "s#^/bin/sh -c '\(.*\)'\$#\1#")
-unit_identities
-"${as_dataplane[@]}" /bin/sh -c "$before" || fail "ExecStartPre"
-# shellcheck disable=SC2046 # an ExecStart line is words
-spawn dataplane lb "${as_dataplane[@]}" $(unit_values karmalb-dataplane ExecStart)
-socket_is() {
-	[ -S /run/karmalb/dataplane.sock ]
-}
-wait_for 20 "the data plane's socket" socket_is || fail "no data plane"
-expect_equal "owner of dataplane.sock" "$(stat -c '%U:%G %a' /run/karmalb/dataplane.sock)" \
-	"root:karmalb-dataplane 660"
-
-step "the control plane starts as its unit says, without any power"
-# shellcheck disable=SC2046
-spawn controlplane lb "${as_controlplane[@]}" $(unit_values karmalb-controlplane ExecStart)
-is_in_force() {
-	[ "$(karmactl --json -e 'SHOW SERVICES' | json_value 'r[0]["epoch"] or 0')" -gt 0 ]
-}
-wait_for 15 "the services to be in force" is_in_force || fail "no control plane"
+step "systemd starts what is wanted"
+spawn systemd lb unshare --mount "$SMOKE/boot_systemd.sh" "$WORLD" "$UNITS"/karmalb*.service
+wait_for 20 "systemd" systemd_is_up || fail "no systemd: $(cat "$WORLD_DIR/log/systemd")"
+on_host systemd-tmpfiles --create karmalb.conf || fail "systemd-tmpfiles"
+on_host systemctl start karmalb || fail "no start: $(state_of dataplane; state_of controlplane)"
+wait_for 20 "the services to be in force" is_in_force || fail "$(state_of dataplane; state_of controlplane)"
 expect_match "answer" "$(fetch)" '^m[12]$'
+expect_equal "owner of dataplane.sock" "$(on_host stat -c '%U:%G %a' /run/karmalb/dataplane.sock)" \
+	"root:karmalb-dataplane 660"
+on_host journalctl --no-pager --unit karmalb-dataplane --priority info | grep -q 'ready:' ||
+	fail "the journal has no line of the data plane: $(state_of dataplane)"
 
 step "group karmalb reads, karmalb-admin changes"
 karmactl_as karmalb 'SHOW SERVICES' >/dev/null || fail "a reader may not read"
@@ -120,26 +126,46 @@ karmactl_as karmalb,karmalb-admin 'SAVE CONFIG' || fail "SAVE CONFIG"
 expect_equal "owner of what was saved" "$(stat -c '%U:%G %a' /var/lib/karmalb/saved.statements)" \
 	"karmalb:karmalb 640"
 expect_match "what was saved" "$(cat /var/lib/karmalb/saved.statements)" "ha_strategy = .random"
-if "${as_controlplane[@]}" touch /etc/karmalb/x /var/lib/x 2>/dev/null; then
-	fail "the control plane may write elsewhere, too"
-fi
+for program in dataplane controlplane; do
+	for file in /etc/karmalb/x /var/lib/x; do
+		if on_host nsenter --target "$(main_pid "$program")" --mount touch $file 2>/dev/null; then
+			fail "the $program may write $file"
+		fi
+	done
+done
 karmactl_as karmalb,karmalb-admin RELOAD >/dev/null || fail "RELOAD"
 expect_equal "strategy after a reload" \
-	"$(karmactl --json -e 'SHOW SERVICES' | json_value 'r[0]["ha_strategy"]')" random
+	"$(on_host karmactl --json -e 'SHOW SERVICES' | json_value 'r[0]["ha_strategy"]')" random
 
 step "anybody else does nothing"
 if karmactl_as nogroup 'SHOW SERVICES' 2>/dev/null; then
 	fail "anybody may read"
 fi
 
+step "systemctl reload has it read its configuration again"
+on_host systemctl reload karmalb || fail "systemctl reload: $(state_of controlplane)"
+reloads_are() {
+	[ "$(on_host karmactl --json -e 'SHOW STATUS' | json_value 'r["reloads_ok"]')" -ge "$1" ]
+}
+wait_for 10 "the reload" reloads_are 2 || fail "reloads: $(on_host karmactl -e 'SHOW STATUS')"
+
+step "both come back after a crash"
+comes_back controlplane
+comes_back dataplane
+
 step "a configuration that became bad does not keep the data plane from coming back"
+good=$(cat /etc/karmalb/karmalb.conf)
 echo 'nonsense' >>/etc/karmalb/karmalb.conf
-"${as_dataplane[@]}" /bin/sh -c "$before" 2>/dev/null || fail "ExecStartPre"
-[ -s $DATAPLANE_RUN/arguments ] || fail "the arguments are gone"
+comes_back dataplane
+echo "$good" >/etc/karmalb/karmalb.conf
+
+step "a stop ends both, and the interface is as it was"
+on_host systemctl stop karmalb || fail "systemctl stop"
+expect_equal "addresses left" "$(in_ns lb ip -o addr show dev eth0 | grep -c "$WORLD_VIP/" || true)" 0
+expect_equal "programs left" "$(in_ns lb ip -d link show dev eth0 | grep -c xdp || true)" 0
+slay systemd
 
 step "it is removed, then purged"
-finish controlplane 8
-finish dataplane 8
 dpkg-query -L karmalb | sort >"$WORLD_DIR/files"
 apt remove karmalb
 [ -s /etc/karmalb/karmalb.conf ] || fail "a mere removal took the configuration"
