@@ -21,6 +21,7 @@ ROWS = {
     "connections": ("connections_32", 0, 1, "1/s", "higher", "new connections, 32 at a time"),
     "connections_p99": ("connections_32", 1, 1, "us", "lower", "  p99"),
     "download": ("download", 0, 1e6, "MB/s", "higher", "download"),
+    "download_mtu": ("download_mtu", 0, 1e6, "MB/s", "higher", "  frames of the MTU's size"),
     "udp_1": ("udp_1", 0, 1, "1/s", "higher", "UDP requests, 1 at a time"),
     "udp_1_p99": ("udp_1", 1, 1, "us", "lower", "  p99"),
     "udp_32": ("udp_32", 0, 1, "1/s", "higher", "UDP requests, 32 at a time"),

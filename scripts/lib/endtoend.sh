@@ -11,7 +11,7 @@
 # does meets all of them.
 
 ENDTOEND_SETUPS=(direct nftables haproxy karmalb)
-ENDTOEND_MEASURES=(requests_1 requests_32 connections_32 udp_1 udp_32 download)
+ENDTOEND_MEASURES=(requests_1 requests_32 connections_32 udp_1 udp_32 download download_mtu)
 ENDTOEND_CLIENTS=(10.99.0.2 10.99.0.3 10.99.0.4 10.99.0.5)
 declare -A ENDTOEND_TARGETS=([direct]=10.99.0.101 [nftables]=10.99.0.20 [haproxy]=10.99.0.30
 	[karmalb]=10.99.0.10)
@@ -145,6 +145,16 @@ endtoend_configure_karmalb() {
 	END
 }
 
+# endtoend_offload on|off: whether kernels hand each other frames of up to 64 KiB, as over a veth, or
+# of the MTU's size, as over a wire.  What AF_XDP takes is always of the latter.
+endtoend_offload() {
+	local ns
+	for ns in m1 nft hap; do
+		in_ns "$ns" ethtool -K eth0 tso "$1" gso "$1" >/dev/null 2>&1 ||
+			die "ethtool cannot switch offloads of $ns $1"
+	done
+}
+
 # endtoend_has SETUP MEASURE: HAProxy forwards no UDP.
 endtoend_has() {
 	[ "$1" != haproxy ] || [[ $2 != udp_* ]]
@@ -154,7 +164,7 @@ endtoend_has() {
 endtoend_measure() {
 	local target=${ENDTOEND_TARGETS[$1]} seconds=$3 words
 	case $2 in
-	download) words=(download /big "$target:80" "${ENDTOEND_CLIENTS[0]}") ;;
+	download*) words=(download /big "$target:80" "${ENDTOEND_CLIENTS[0]}") ;;
 	udp_*) words=(udp "$seconds" "${2#*_}" "$target:53" "${ENDTOEND_CLIENTS[@]}") ;;
 	*) words=("${2%_*}" "$seconds" "${2#*_}" "$target:80" "${ENDTOEND_CLIENTS[@]}") ;;
 	esac
@@ -184,6 +194,7 @@ endtoend_rounds() {
 	for ((round = 0; round < n_rounds; round++)); do
 		for measure in "${ENDTOEND_MEASURES[@]}"; do
 			printf 'round %d of %d  %-14s' $((round + 1)) "$n_rounds" "$measure"
+			[ "$measure" != download_mtu ] || endtoend_offload off
 			for ((i = 0; i < n; i++)); do
 				setup=${ENDTOEND_SETUPS[$(((i + round) % n))]}
 				endtoend_has "$setup" "$measure" || continue
@@ -193,6 +204,7 @@ endtoend_rounds() {
 				printf '  %s %.0f' "$setup" "${line%% *}"
 			done
 			printf '\n'
+			[ "$measure" != download_mtu ] || endtoend_offload on
 		done
 	done
 }

@@ -18,7 +18,7 @@
 	# scripts/bench on top of the build.
 	PACKAGES_bench="python3"
 	# What scripts/bench endtoend compares with, on top of build and demo.
-	PACKAGES_endtoend="nftables haproxy"
+	PACKAGES_endtoend="nftables haproxy ethtool"
 }
 
 package_is_installed() {
