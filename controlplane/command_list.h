@@ -65,8 +65,9 @@
 		"Give up the service's own value of a setting",                                                      \
 		"ALTER SERVICE web DEFAULT ha_strategy")                                                             \
 	X(drop_service, EDIT, "DROP SERVICE service", "Drop a service", "DROP SERVICE web")                          \
-	X(set_mirror_state, EDIT, "SET MIRROR mirror STATE = state [WITHIN duration]",                               \
-		"drain: no new connections, and maintenance after WITHIN; maintenance: no pings either; active",     \
+	X(set_mirror_state, EDIT,                                                                                    \
+		"SET MIRROR mirror STATE = state [WITHIN duration] [UNTIL time]",                                    \
+		"drain: no new connections, and maintenance at the end; maintenance: no pings either; active",       \
 		"SET MIRROR web.m1 STATE = drain WITHIN 5m")                                                         \
 	X(set_mirror_weight, EDIT, "SET MIRROR mirror WEIGHT = weight",                                              \
 		"Change a mirror's configured weight", "SET MIRROR web.m1 WEIGHT = 3")                               \

@@ -88,8 +88,8 @@ run_edit(const struct command_call *call, int (*run)(struct edit *e, struct err 
 		.config = config_copy(balance_config(call->commands->balance)),
 		.file = intent_file(call->commands->intent),
 		.statement = call->statement,
+		.now_unix_us = karmalb_unix_now_us(),
 	};
-	const char *mirror = statement_argument(call->statement, "mirror");
 	struct err err;
 	int rc;
 
@@ -100,10 +100,7 @@ run_edit(const struct command_call *call, int (*run)(struct edit *e, struct err 
 		config_free(e.config);
 		return refuse(call, rc, err.sentence);
 	}
-	rc = change(call, e.config);
-	if (rc == COMMAND_LATER && statement_argument(call->statement, "state") != NULL)
-		intent_end_drain(call->commands->intent, mirror, e.drain_us);
-	return rc;
+	return change(call, e.config);
 }
 
 #define EDIT_OF_READ(name)

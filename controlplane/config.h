@@ -88,6 +88,9 @@ struct config_mirror {
 	uint64_t weight; /* 1 .. 1000 */
 	unsigned state;  /* enum settings_mirror_state */
 	uint16_t port;   /* host order; 0: the port of each listen */
+	/* A drain ends in maintenance then, by the wall clock, us since 1970; 0: it does not, nor
+	 * means it anything in another state.  A file cannot say it, only statements can. */
+	uint64_t drain_until_us;
 };
 
 struct config_service {

@@ -296,20 +296,43 @@ config_edit_drop_mirror(
 	return 0;
 }
 
+static struct config_mirror *
+mirror_of(struct config *config, const char *service, const char *mirror, struct err *err)
+{
+	struct config_service *s = service_of(config, service, err);
+
+	if (s == NULL)
+		return NULL;
+	return (struct config_mirror *)(uintptr_t)config_edit_find_mirror(s, mirror, err);
+}
+
 int
 config_edit_mirror(struct config *config, const char *service, const char *mirror,
 	const struct config_value *value, struct err *err)
 {
 	const struct setting *setting = setting_find(SETTING_SCOPE_MIRROR, value->name);
-	struct config_service *s = service_of(config, service, err);
-	const struct config_mirror *m;
+	struct config_mirror *m = mirror_of(config, service, mirror, err);
+	int rc;
 
-	if (s == NULL)
-		return -ENOENT;
-	m = config_edit_find_mirror(s, mirror, err);
 	if (m == NULL)
 		return -ENOENT;
 	if (setting == NULL || setting->type > SETTING_CPUS)
 		return err_set(err, "no setting of a mirror is called %.64s", value->name);
-	return setting_parse(setting, (void *)(uintptr_t)m, value->text, err);
+	rc = setting_parse(setting, m, value->text, err);
+	if (rc == 0 && strcmp(setting->name, "state") == 0)
+		m->drain_until_us = 0;
+	return rc;
+}
+
+int
+config_edit_drain(struct config *config, const char *service, const char *mirror, uint64_t until_us,
+	struct err *err)
+{
+	struct config_mirror *m = mirror_of(config, service, mirror, err);
+
+	if (m == NULL)
+		return -ENOENT;
+	m->state = SETTINGS_MIRROR_DRAIN;
+	m->drain_until_us = until_us;
+	return 0;
 }

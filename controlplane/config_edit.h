@@ -70,7 +70,13 @@ struct config_value {
 	const char *name, *text;
 };
 
-/* A setting of a mirror by its name in the table: weight, state, name. */
+/* A setting of a mirror by its name in the table: weight, state, name.  A state that is set so has
+ * no end. */
 int
 config_edit_mirror(struct config *config, const char *service, const char *mirror,
 	const struct config_value *value, struct err *err);
+
+/* No new connections until then, and maintenance from then on: drain_until_us of config_mirror. */
+int
+config_edit_drain(struct config *config, const char *service, const char *mirror, uint64_t until_us,
+	struct err *err);

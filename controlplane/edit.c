@@ -118,18 +118,53 @@ set_mirror(struct edit *e, const char *name, const char *text, struct err *err)
 	return config_edit_mirror(e->config, service, mirror, &value, err);
 }
 
+/* When WITHIN or UNTIL say that a drain ends, in whole milliseconds as it is written; 0: without.
+ */
+static int
+read_end(const struct edit *e, uint64_t *until_us, struct err *err)
+{
+	const char *within = argument(e, "duration"), *until = argument(e, "time");
+	uint64_t within_us = 0;
+
+	*until_us = 0;
+	if (within != NULL && until != NULL)
+		return err_set(err, "WITHIN or UNTIL, not both");
+	if (until != NULL)
+		return units_parse_time(until, until_us, err) < 0
+			       ? err_prefix(err, "UNTIL %.40s: ", until)
+			       : 0;
+	if (within == NULL)
+		return 0;
+	if (units_parse_duration(within, KARMALB_SECOND, &within_us, err) < 0)
+		return err_prefix(err, "WITHIN %.40s: ", within);
+	if (within_us == 0 || within_us > DRAIN_MAX_US)
+		return err_set(err, "WITHIN %.40s: expected more than 0, at most 1d", within);
+	*until_us = e->now_unix_us + within_us + KARMALB_MILLISECOND - 1;
+	*until_us -= *until_us % KARMALB_MILLISECOND;
+	return 0;
+}
+
 int
 edit_set_mirror_state(struct edit *e, struct err *err)
 {
-	const char *state = argument(e, "state"), *within = argument(e, "duration");
+	const char *state = argument(e, "state");
+	char service[KARMALB_NAME_MAX];
+	const char *mirror;
+	uint64_t until_us;
+	int rc = read_end(e, &until_us, err);
 
-	if (within != NULL && strcmp(state, "drain") != 0)
-		return err_set(err, "WITHIN is for STATE = drain only");
-	if (within != NULL && units_parse_duration(within, KARMALB_SECOND, &e->drain_us, err) < 0)
-		return err_prefix(err, "WITHIN %.40s: ", within);
-	if (within != NULL && (e->drain_us == 0 || e->drain_us > DRAIN_MAX_US))
-		return err_set(err, "WITHIN %.40s: expected more than 0, at most 1d", within);
-	return set_mirror(e, "state", state, err);
+	if (rc < 0)
+		return rc;
+	if (until_us == 0)
+		return set_mirror(e, "state", state, err);
+	if (strcmp(state, "drain") != 0)
+		return err_set(err, "WITHIN and UNTIL are for STATE = drain only");
+	if (until_us <= e->now_unix_us)
+		return set_mirror(e, "state", "maintenance", err); /* it is over */
+	mirror = edit_split(e->config, argument(e, "mirror"), service, err);
+	if (mirror == NULL)
+		return -ENOENT;
+	return config_edit_drain(e->config, service, mirror, until_us, err);
 }
 
 int
@@ -197,10 +232,15 @@ run(struct edit *e, struct statement *statement, const char *text, struct err *e
 }
 
 int
-edit_text(struct config **config, const struct config *file, const char *text, struct err *err)
+edit_text(struct config **config, const struct edit_base *base, const char *text, struct err *err)
 {
 	struct statement *statement = malloc(sizeof(*statement));
-	struct edit e = {.config = config_copy(*config), .file = file, .statement = statement};
+	struct edit e = {
+		.config = config_copy(*config),
+		.file = base->file,
+		.statement = statement,
+		.now_unix_us = base->now_unix_us,
+	};
 	int rc = -ENOMEM;
 
 	err_set(err, "out of memory");

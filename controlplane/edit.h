@@ -18,8 +18,7 @@ struct edit {
 	struct config *config;             /* a copy, to be thrown away where an edit fails */
 	const struct config *file;         /* what the operator's file says, for RESET SERVICE */
 	const struct statement *statement; /* matched with its row */
-	/* Out: SET MIRROR ... WITHIN, 0: without; what it is about is in the statement. */
-	uint64_t drain_us;
+	uint64_t now_unix_us;              /* what WITHIN counts from; an UNTIL may be over */
 };
 
 /* edit_NAME() for each row of kind EDIT; and for SET SERVICE, which has an answer of its own. */
@@ -35,10 +34,16 @@ COMMANDS(X)
 int
 edit_set_service(struct edit *e, struct err *err);
 
+/* What an edit is made from beside its text; as in struct edit. */
+struct edit_base {
+	const struct config *file;
+	uint64_t now_unix_us;
+};
+
 /* The whole way from a text: reads, matches one of the above, edits and checks.  What fails leaves
  * '*config' as it was, else it is another one and the former is freed. */
 int
-edit_text(struct config **config, const struct config *file, const char *text, struct err *err);
+edit_text(struct config **config, const struct edit_base *base, const char *text, struct err *err);
 
 /* "service.mirror" taken apart by what there is; names may have dots.  'service' has room for
  * KARMALB_NAME_MAX.  The mirror's name, or NULL with a sentence. */

@@ -9,6 +9,8 @@
 
 #include <event2/event.h>
 
+#include <karmalb/clock.h>
+
 #include "config.h"
 #include "config_edit.h"
 #include "edit.h"
@@ -26,13 +28,24 @@ struct change {
 	char what[];
 };
 
-struct drain {
-	struct drain *next;
+/* Until it is certain whether a change stays. */
+struct ending {
 	struct intent *intent;
-	struct event *timer;
-	char mirror[2 * KARMALB_NAME_MAX]; /* service.mirror */
+	void (*ended)(void *arg, const char *why); /* NULL: nobody else wants to know */
+	void *arg;
 };
 
+#define DRAIN_LOOK_US  KARMALB_MINUTE /* at most, for the wall clock may be set */
+#define DRAIN_RETRY_US KARMALB_SECOND
+
+static void
+on_ended(void *arg, const char *why);
+static void
+arm_drain_end(struct intent *i, uint64_t wait_us);
+static uint64_t
+drain_wait_us(const struct intent *i);
+static void
+on_drain_end(evutil_socket_t fd, short what, void *arg);
 static void
 on_done(void *arg, const struct balance_outcome *outcome);
 static void
@@ -48,8 +61,11 @@ intent_create(const struct intent_options *options)
 	i->options = *options;
 	i->file = config_copy(options->file);
 	i->confirm = evtimer_new(options->base, intent_on_unconfirmed, i);
-	if (i->file != NULL && i->confirm != NULL)
+	i->drain_end = evtimer_new(options->base, on_drain_end, i);
+	if (i->file != NULL && i->confirm != NULL && i->drain_end != NULL) {
+		arm_drain_end(i, drain_wait_us(i));
 		return i;
+	}
 	intent_stop(i);
 	intent_free(i);
 	return NULL;
@@ -63,13 +79,9 @@ intent_stop(struct intent *i)
 	if (i->confirm != NULL)
 		event_free(i->confirm);
 	i->confirm = NULL;
-	while (i->drains != NULL) {
-		struct drain *d = i->drains;
-
-		i->drains = d->next;
-		event_free(d->timer);
-		free(d);
-	}
+	if (i->drain_end != NULL)
+		event_free(i->drain_end);
+	i->drain_end = NULL;
 }
 
 void
@@ -141,8 +153,8 @@ int
 intent_change(struct intent *i, struct config *wanted, const struct intent_author *author,
 	struct err *err)
 {
-	struct balance_request request = {
-		.done = on_done, .ended = author->ended, .ended_arg = author->ended_arg};
+	struct balance_request request = {.done = on_done, .ended = on_ended};
+	struct ending *ending;
 	struct change *c;
 	int rc = config_edit_check(wanted, err);
 
@@ -151,20 +163,40 @@ intent_change(struct intent *i, struct config *wanted, const struct intent_autho
 		return rc;
 	}
 	c = change_create(i, wanted, author);
+	ending = malloc(sizeof(*ending));
 	request.arg = c;
+	request.ended_arg = ending;
 	/* What takes a restart is told, but not in force. */
-	if (c == NULL || config_edit_programs(wanted, balance_config(i->options.balance)) < 0) {
+	if (c == NULL || ending == NULL ||
+		config_edit_programs(wanted, balance_config(i->options.balance)) < 0) {
 		err_set(err, "out of memory");
 		rc = -ENOMEM;
 	} else {
+		*ending = (struct ending){i, author->ended, author->ended_arg};
 		rc = balance_apply(i->options.balance, wanted, &request, err);
 	}
 	if (rc < 0) {
 		config_free(wanted);
+		free(ending);
 		if (c != NULL)
 			change_free(c);
+		return rc;
 	}
-	return rc;
+	arm_drain_end(i, drain_wait_us(i));
+	return 0;
+}
+
+/* What was taken back may have been the end of a drain, or have ended one. */
+static void
+on_ended(void *arg, const char *why)
+{
+	struct ending *e = arg;
+
+	if (e->ended != NULL)
+		e->ended(e->arg, why);
+	if (why != NULL)
+		arm_drain_end(e->intent, DRAIN_RETRY_US);
+	free(e);
 }
 
 /* A line for each change in log and history: who, what, old -> new, when.  One that found all as it
@@ -240,71 +272,101 @@ intent_save(struct intent *i, unsigned *n, struct err *err)
 
 /* ---- drains that end ---- */
 
-static void
-forget_drain(struct drain *drain)
+/* The first drain that has an end; UINT64_MAX: none. */
+static uint64_t
+next_drain_end_us(const struct config *config)
 {
-	struct drain **at = &drain->intent->drains;
+	uint64_t next_us = UINT64_MAX;
 
-	while (*at != drain)
-		at = &(*at)->next;
-	*at = drain->next;
-	event_free(drain->timer);
-	free(drain);
+	for (unsigned i = 0; i < config->n_services; i++) {
+		const struct config_service *s = &config->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			const struct config_mirror *m = &s->mirrors[k];
+
+			if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0 &&
+				m->drain_until_us < next_us)
+				next_us = m->drain_until_us;
+		}
+	}
+	return next_us;
 }
 
-/* Into maintenance, unless somebody has decided otherwise meanwhile. */
-static void
-on_drained(evutil_socket_t fd, short what, void *arg)
+/* Until on_drain_end() has something to do; UINT64_MAX: it has nothing. */
+static uint64_t
+drain_wait_us(const struct intent *i)
 {
-	struct drain *drain = arg;
-	struct intent *i = drain->intent;
-	const struct config *config = balance_config(i->options.balance);
-	const struct config_value value = {"state", "maintenance"};
+	uint64_t end_us = next_drain_end_us(balance_config(i->options.balance));
+	uint64_t now_us = karmalb_unix_now_us();
+
+	if (end_us == UINT64_MAX)
+		return UINT64_MAX;
+	if (end_us <= now_us)
+		return 0;
+	return end_us - now_us < DRAIN_LOOK_US ? end_us - now_us : DRAIN_LOOK_US;
+}
+
+static void
+arm_drain_end(struct intent *i, uint64_t wait_us)
+{
+	struct timeval wait = {.tv_sec = (time_t)(wait_us / KARMALB_SECOND),
+		.tv_usec = (suseconds_t)(wait_us % KARMALB_SECOND)};
+
+	if (i->drain_end == NULL)
+		return;
+	if (wait_us == UINT64_MAX)
+		event_del(i->drain_end);
+	else
+		event_add(i->drain_end, &wait);
+}
+
+/* Puts mirrors whose drain is over into maintenance; how many, or a negative errno. */
+static int
+end_drains(struct config *wanted, uint64_t now_us, struct err *err)
+{
+	const struct config_value maintenance = {"state", "maintenance"};
+	int n = 0;
+
+	for (unsigned i = 0; i < wanted->n_services; i++) {
+		const struct config_service *s = &wanted->services[i];
+
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			const struct config_mirror *m = &s->mirrors[k];
+
+			if (m->state != SETTINGS_MIRROR_DRAIN || m->drain_until_us == 0 ||
+				m->drain_until_us > now_us)
+				continue;
+			if (config_edit_mirror(wanted, s->name, m->name, &maintenance, err) < 0)
+				return -EINVAL;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* What is in force decides, so whatever was decided meanwhile holds. */
+static void
+on_drain_end(evutil_socket_t fd, short what, void *arg)
+{
 	const struct intent_author author = {.what = "the drain's time is over"};
-	char service[KARMALB_NAME_MAX];
-	struct config *wanted;
+	struct intent *i = arg;
+	struct config *wanted = config_copy(balance_config(i->options.balance));
 	struct err err;
-	const char *mirror = edit_split(config, drain->mirror, service, &err);
+	int rc = -ENOMEM;
 
 	(void)fd;
 	(void)what;
-	if (mirror != NULL &&
-		config_edit_find_mirror(config_edit_find(config, service, &err), mirror, &err)
-				->state == SETTINGS_MIRROR_DRAIN) {
-		wanted = config_copy(config);
-		if (wanted == NULL ||
-			config_edit_mirror(wanted, service, mirror, &value, &err) < 0 ||
-			intent_change(i, wanted, &author, &err) < 0)
-			log_error("out of memory: mirror %s stays in drain", drain->mirror);
+	err_set(&err, "out of memory");
+	if (wanted != NULL)
+		rc = end_drains(wanted, karmalb_unix_now_us(), &err);
+	if (rc > 0) {
+		rc = intent_change(i, wanted, &author, &err); /* and looks for the next one */
+	} else {
+		config_free(wanted);
+		arm_drain_end(i, drain_wait_us(i));
 	}
-	forget_drain(drain);
-}
-
-void
-intent_end_drain(struct intent *i, const char *mirror, uint64_t after_us)
-{
-	struct drain *d = calloc(1, sizeof(*d));
-	struct timeval after = {.tv_sec = (time_t)(after_us / KARMALB_SECOND),
-		.tv_usec = (suseconds_t)(after_us % KARMALB_SECOND)};
-
-	for (struct drain *old = i->drains, *next; old != NULL; old = next) {
-		next = old->next;
-		if (strcmp(old->mirror, mirror) == 0)
-			forget_drain(old);
+	if (rc < 0) {
+		log_error("a drain whose time is over goes on: %s", err.sentence);
+		arm_drain_end(i, DRAIN_RETRY_US);
 	}
-	if (after_us == 0 || d == NULL) {
-		free(d);
-		return;
-	}
-	d->intent = i;
-	snprintf(d->mirror, sizeof(d->mirror), "%s", mirror);
-	d->timer = evtimer_new(i->options.base, on_drained, d);
-	if (d->timer == NULL) {
-		free(d);
-		log_error("out of memory: the drain of %s does not end by itself", mirror);
-		return;
-	}
-	d->next = i->drains;
-	i->drains = d;
-	event_add(d->timer, &after);
 }

@@ -5,6 +5,8 @@
  * whoever asked hears what was, what is, and when every worker had it.  What the data plane turns
  * down is taken back.  Loop's thread only.
  *
+ * A drain that has an end is ended by it: maintenance from then on.
+ *
  * What is in force is the operator's file, then what SAVE CONFIG kept, then statements since.  A
  * reload begins anew with the first two.
  */
@@ -81,10 +83,6 @@ intent_reload(
 /* -EINVAL with a sentence: no reload waits for that. */
 int
 intent_confirm(struct intent *i, struct err *err);
-
-/* After 'after_us' a mirror that is still draining goes into maintenance. */
-void
-intent_end_drain(struct intent *i, const char *mirror, uint64_t after_us);
 
 /* Keeps what is in force otherwise than the file says; '*n' statements. */
 int

@@ -6,14 +6,13 @@
 
 #include "intent.h"
 
-struct drain;
 struct event;
 struct plan;
 
 struct intent {
 	struct intent_options options;
 	const struct config *file;
-	struct drain *drains;
+	struct event *drain_end; /* NULL: it was stopped */
 	/* A reload that waits to be confirmed: what was before it; NULL: none. */
 	struct {
 		const struct config *config, *file;

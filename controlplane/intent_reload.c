@@ -17,22 +17,13 @@
 #include "intent_inside.h"
 #include "log.h"
 
-static uint64_t
-unix_now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * KARMALB_SECOND + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /* Keeps how a reload went, for status and history, and logs it. */
 static void
 note(struct intent *i, bool is_ok, const char *who, const char *sentence)
 {
 	struct status_reload *r = &i->reload;
 
-	r->at_unix_us = unix_now_us();
+	r->at_unix_us = karmalb_unix_now_us();
 	r->is_ok = is_ok;
 	r->n_ok += is_ok;
 	r->n_failed += !is_ok;

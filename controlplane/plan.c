@@ -248,6 +248,19 @@ compare_own(struct plan *plan, const struct config_service *was, const struct co
 	return true;
 }
 
+/* When a drain ends is no setting of the table, but part of what the state is. */
+static bool
+compare_drain(struct plan *plan, struct plan_change change)
+{
+	const struct config_mirror *is = change.mirror, *was = change.mirror_was;
+
+	if (is->state != SETTINGS_MIRROR_DRAIN || was->state != SETTINGS_MIRROR_DRAIN ||
+		is->drain_until_us == was->drain_until_us)
+		return true;
+	change.setting = setting_find(SETTING_SCOPE_MIRROR, "state");
+	return add(plan, change);
+}
+
 static bool
 compare_mirrors(
 	struct plan *plan, const struct config_service *was, const struct config_service *is)
@@ -265,7 +278,8 @@ compare_mirrors(
 			.base_was = m_was,
 		};
 
-		if (m_was != NULL ? !compare_settings(plan, SETTING_SCOPE_MIRROR, change)
+		if (m_was != NULL ? !compare_settings(plan, SETTING_SCOPE_MIRROR, change) ||
+					    !compare_drain(plan, change)
 				  : !add(plan, change))
 			return false;
 	}
@@ -300,13 +314,16 @@ static int
 apply_mirror_setting(const struct plan_change *c, struct config *config, struct err *err)
 {
 	const struct config_service *s = config_edit_find(config, c->service->name, err);
-	const struct config_mirror *m = s != NULL ? find_mirror(s, c->mirror, 0) : NULL;
+	struct config_mirror *m =
+		s != NULL ? (void *)(uintptr_t)find_mirror(s, c->mirror, 0) : NULL;
 	char text[SETTING_TEXT_MAX];
 
 	if (m == NULL)
 		return -ENOENT;
-	return setting_parse(c->setting, (void *)(uintptr_t)m,
-		setting_format(c->setting, c->base, text, sizeof(text)), err);
+	if (strcmp(c->setting->name, "state") == 0)
+		m->drain_until_us = c->mirror->drain_until_us;
+	return setting_parse(
+		c->setting, m, setting_format(c->setting, c->base, text, sizeof(text)), err);
 }
 
 static int

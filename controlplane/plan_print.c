@@ -49,6 +49,36 @@ print_service(const struct plan_change *c, FILE *out)
 	fprintf(out, "; %u mirror%s)", s->n_mirrors, s->n_mirrors == 1 ? "" : "s");
 }
 
+/* "drain until 2026-11-30T04:30:00Z". */
+static void
+print_state(const struct config_mirror *m, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	fputs(settings_mirror_state_name(m->state), out);
+	if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0)
+		fprintf(out, " until %s", units_format_time(m->drain_until_us, text, sizeof(text)));
+}
+
+static bool
+is_state(const struct plan_change *c)
+{
+	return strcmp(c->setting->name, "state") == 0;
+}
+
+static void
+print_mirror_setting(const struct plan_change *c, FILE *out)
+{
+	if (!is_state(c)) {
+		print_values(c, out);
+		return;
+	}
+	fputs("state ", out);
+	print_state(c->mirror_was, out);
+	fputs(" -> ", out);
+	print_state(c->mirror, out);
+}
+
 static void
 print_mirror(const struct plan_change *c, FILE *out)
 {
@@ -57,7 +87,7 @@ print_mirror(const struct plan_change *c, FILE *out)
 
 	fprintf(out, "mirror %s.%s: ", c->service->name, m->name);
 	if (c->kind == PLAN_MIRROR_SETTING)
-		print_values(c, out);
+		print_mirror_setting(c, out);
 	else
 		fprintf(out, "%s (%s, weight %llu)",
 			c->kind == PLAN_DROP_MIRROR ? "dropped" : "added",
@@ -118,12 +148,26 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 
 /* ---- statements ---- */
 
+/* The end of a statement that sets a mirror's state, with when that ends. */
+static void
+say_until(const struct config_mirror *m, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0)
+		fprintf(out, " UNTIL '%s'",
+			units_format_time(m->drain_until_us, text, sizeof(text)));
+	fputs(";\n", out);
+}
+
 static void
 say_state(const char *service, const struct config_mirror *m, FILE *out)
 {
-	if (m->state != SETTINGS_MIRROR_ACTIVE)
-		fprintf(out, "SET MIRROR %s.%s STATE = %s;\n", service, m->name,
-			settings_mirror_state_name(m->state));
+	if (m->state == SETTINGS_MIRROR_ACTIVE)
+		return;
+	fprintf(out, "SET MIRROR %s.%s STATE = %s", service, m->name,
+		settings_mirror_state_name(m->state));
+	say_until(m, out);
 }
 
 static void
@@ -186,9 +230,13 @@ say_mirror_setting(const struct plan_change *c, FILE *out)
 {
 	char text[SETTING_TEXT_MAX];
 
-	fprintf(out, "SET MIRROR %s.%s %s = '%s';\n", c->service->name,
+	fprintf(out, "SET MIRROR %s.%s %s = '%s'", c->service->name,
 		strcmp(c->setting->name, "name") == 0 ? c->mirror_was->name : c->mirror->name,
 		c->setting->name, setting_format(c->setting, c->base, text, sizeof(text)));
+	if (is_state(c))
+		say_until(c->mirror, out);
+	else
+		fputs(";\n", out);
 }
 
 static void

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <karmalb/clock.h>
+
 #include "config.h"
 #include "config_edit.h"
 #include "edit.h"
@@ -22,11 +24,12 @@ static void
 apply_line(struct config **config, const struct config *file, const char *line,
 	struct state_report *report)
 {
+	const struct edit_base base = {.file = file, .now_unix_us = karmalb_unix_now_us()};
 	struct err err;
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return;
-	if (edit_text(config, file, line, &err) == 0) {
+	if (edit_text(config, &base, line, &err) == 0) {
 		report->n_applied++;
 		return;
 	}

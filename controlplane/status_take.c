@@ -28,15 +28,6 @@ copy_dataplane(struct status_dataplane *to, const struct model_dataplane *from);
 static int
 copy_array(void *to, const void *from, size_t n, size_t size);
 
-static uint64_t
-unix_now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * KARMALB_SECOND + (uint64_t)ts.tv_nsec / 1000;
-}
-
 struct status *
 status_take(const struct model *model, uint64_t now_us)
 {
@@ -46,7 +37,7 @@ status_take(const struct model *model, uint64_t now_us)
 	if (st == NULL)
 		return NULL;
 	st->now_us = now_us;
-	st->now_unix_us = unix_now_us();
+	st->now_unix_us = karmalb_unix_now_us();
 	st->started_us = model->started_us;
 	copy_dataplane(&st->dataplane, d);
 	st->n_workers = d->n_workers;

@@ -71,6 +71,13 @@ units_parse_cpus(const char *text, struct units_cpus *cpus, struct err *err);
 char *
 units_format_cpus(const struct units_cpus *cpus, char *text, size_t size);
 
+/* "2026-11-30T04:30:00Z", with ".250" before the Z where there are milliseconds: UTC, us since
+ * 1970, whole milliseconds, years 1970 to 9999. */
+int
+units_parse_time(const char *text, uint64_t *unix_us, struct err *err);
+char *
+units_format_time(uint64_t unix_us, char *text, size_t size);
+
 /* "192.0.2.10", "2001:db8::10". */
 int
 units_parse_address(const char *text, struct karmalb_address *address, struct err *err);

@@ -91,7 +91,7 @@ CASES = [
                             "ALTER SERVICE web DROP MIRROR m9; "
                             "ALTER SERVICE web LISTEN '192.0.2.1:80/tcp'; RESET SERVICE web"]),
     ("alter_same_address", "connected", ["ALTER SERVICE web ADD MIRROR m9 '10.99.1.14'"]),
-    ("set_mirror", "connected", ["SET MIRROR web.m1 STATE = drain WITHIN 5m; "
+    ("set_mirror", "connected", ["SET MIRROR web.m1 STATE = drain UNTIL '2999-01-01T00:00:00Z'; "
                                  "SET MIRROR web.m1 STATE = active; "
                                  "SET MIRROR web.m1 WEIGHT = 5"]),
     ("set_mirror_json", "connected", ["--json", "SET MIRROR web.m1 STATE = maintenance"]),

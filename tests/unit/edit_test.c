@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <karmalb/clock.h>
+
 #include "config.h"
 #include "config_edit.h"
 #include "edit.h"
@@ -49,9 +51,17 @@ tear_down(void)
 }
 
 static int
+run_at(const char *statement, uint64_t now_unix_us)
+{
+	const struct edit_base edit_base = {.file = file, .now_unix_us = now_unix_us};
+
+	return edit_text(&config, &edit_base, statement, &err);
+}
+
+static int
 run(const char *statement)
 {
-	return edit_text(&config, file, statement, &err);
+	return run_at(statement, karmalb_unix_now_us());
 }
 
 static void
@@ -120,6 +130,84 @@ START_TEST(what_is_saved_gives_the_same_after_the_file)
 }
 END_TEST
 
+/* What SAVE CONFIG writes, to be freed. */
+static char *
+statements(void)
+{
+	struct plan plan;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_int_eq(plan_make(&plan, file, config), 0);
+	plan_print_statements(&plan, out);
+	plan_fini(&plan);
+	fclose(out);
+	return text;
+}
+
+static void
+assert_saves(const char *wanted)
+{
+	char *text = statements();
+
+	ck_assert_str_eq(text, wanted);
+	free(text);
+}
+
+START_TEST(a_drain_is_saved_with_its_end)
+{
+	uint64_t noon_us = UINT64_C(946728000) * KARMALB_SECOND; /* 2000-01-01T12:00:00Z */
+
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = drain WITHIN 5m", noon_us), 0);
+	assert_saves("SET MIRROR web.1.m1 state = 'drain' UNTIL '2000-01-01T12:05:00Z';\n");
+	/* another end is another state, and none is one, too */
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = drain WITHIN 1500ms", noon_us), 0);
+	assert_saves("SET MIRROR web.1.m1 state = 'drain' UNTIL '2000-01-01T12:00:01.500Z';\n");
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = drain", noon_us), 0);
+	assert_saves("SET MIRROR web.1.m1 state = 'drain';\n");
+	/* whatever it was, active has no end */
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = drain WITHIN 5m", noon_us), 0);
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = active", noon_us), 0);
+	ck_assert_uint_eq(config->services[0].mirrors[0].drain_until_us, 0);
+	assert_saves("");
+}
+END_TEST
+
+START_TEST(an_end_of_a_drain_that_the_file_has_is_saved_too)
+{
+	struct config *drained = config_copy(file);
+
+	ck_assert_int_eq(config_edit_mirror(drained, "web.1", "m1",
+				 &(struct config_value){"state", "drain"}, &err),
+		0);
+	config_free(file);
+	file = drained;
+	config_free(config);
+	config = config_copy(file);
+	ck_assert_int_eq(run_at("SET MIRROR web.1.m1 STATE = drain WITHIN 60s", 0), 0);
+	assert_saves("SET MIRROR web.1.m1 state = 'drain' UNTIL '1970-01-01T00:01:00Z';\n");
+}
+END_TEST
+
+START_TEST(a_saved_drain_that_is_over_is_maintenance)
+{
+	static const char until[] =
+		"SET MIRROR web.1.m1 STATE = drain UNTIL '2000-01-01T12:05:00Z'";
+	uint64_t end_us = UINT64_C(946728300) * KARMALB_SECOND;
+	const struct config_mirror *m;
+
+	ck_assert_int_eq(run_at(until, end_us - 1), 0);
+	m = &config->services[0].mirrors[0];
+	ck_assert_uint_eq(m->state, SETTINGS_MIRROR_DRAIN);
+	ck_assert_uint_eq(m->drain_until_us, end_us);
+	ck_assert_int_eq(run_at(until, end_us), 0);
+	m = &config->services[0].mirrors[0];
+	ck_assert_uint_eq(m->state, SETTINGS_MIRROR_MAINTENANCE);
+	ck_assert_uint_eq(m->drain_until_us, 0);
+}
+END_TEST
+
 START_TEST(a_saved_line_that_no_longer_applies_is_left_out)
 {
 	struct state_report report;
@@ -173,8 +261,14 @@ START_TEST(a_refused_statement_changes_nothing)
 		"go in a circle");
 	assert_refused("SET MIRROR web.1.m1 WEIGHT = 0",
 		"weight = 0: expected a whole number from 1 to 1000");
-	assert_refused(
-		"SET MIRROR web.1.m1 STATE = active WITHIN 5s", "WITHIN is for STATE = drain only");
+	assert_refused("SET MIRROR web.1.m1 STATE = active WITHIN 5s",
+		"WITHIN and UNTIL are for STATE = drain only");
+	assert_refused("SET MIRROR web.1.m1 STATE = maintenance UNTIL '2000-01-01T00:00:00Z'",
+		"WITHIN and UNTIL are for STATE = drain only");
+	assert_refused("SET MIRROR web.1.m1 STATE = drain WITHIN 5s UNTIL '2026-11-30T04:30:00Z'",
+		"WITHIN or UNTIL, not both");
+	assert_refused("SET MIRROR web.1.m1 STATE = drain UNTIL 12:00",
+		"UNTIL 12:00: expected a time in UTC such as 2026-11-30T04:30:00Z");
 	assert_refused("SET MIRROR m1 STATE = drain",
 		"found \"m1\", expected service.mirror, such as web.m1");
 	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS ('10.0.0.1'",
@@ -211,6 +305,9 @@ main(void)
 {
 	const TTest *const tests[] = {
 		what_is_saved_gives_the_same_after_the_file,
+		a_drain_is_saved_with_its_end,
+		an_end_of_a_drain_that_the_file_has_is_saved_too,
+		a_saved_drain_that_is_over_is_maintenance,
 		a_saved_line_that_no_longer_applies_is_left_out,
 		nothing_saved_is_nothing_to_apply,
 		a_saved_file_is_replaced_as_a_whole,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <karmalb/clock.h>
+
 #include "config.h"
 #include "config_edit.h"
 #include "plan.h"
@@ -156,6 +158,29 @@ START_TEST(each_change_is_told_as_old_and_new)
 }
 END_TEST
 
+START_TEST(another_end_of_a_drain_is_a_change)
+{
+	const struct config *a = load(base);
+	struct config *b = config_copy(a), *c;
+
+	ck_assert_int_eq(config_edit_drain(b, "web", "m1", 60 * KARMALB_SECOND, &err), 0);
+	assert_says(a, b, "mirror web.m1: state active -> drain until 1970-01-01T00:01:00Z\n",
+		"SET MIRROR web.m1 state = 'drain' UNTIL '1970-01-01T00:01:00Z';\n");
+	c = config_copy(b);
+	ck_assert_int_eq(config_edit_drain(c, "web", "m1", 0, &err), 0);
+	assert_says(b, c, "mirror web.m1: state drain until 1970-01-01T00:01:00Z -> drain\n",
+		"SET MIRROR web.m1 state = 'drain';\n");
+	ck_assert_int_eq(config_edit_mirror(c, "web", "m1",
+				 &(struct config_value){"state", "maintenance"}, &err),
+		0);
+	assert_says(b, c, "mirror web.m1: state drain until 1970-01-01T00:01:00Z -> maintenance\n",
+		"SET MIRROR web.m1 state = 'maintenance';\n");
+	config_free(c);
+	config_free(b);
+	config_free(a);
+}
+END_TEST
+
 START_TEST(a_service_keeps_its_own_value_when_the_default_changes)
 {
 	const struct config *a = load(base);
@@ -256,7 +281,7 @@ edit(struct config *c, uint64_t *random)
 	struct config_service new = {.n_listens = 1 + host % 2, .n_mirrors = 1};
 	struct setting_change change;
 
-	switch (suite_random(random) % 9) {
+	switch (suite_random(random) % 10) {
 	case 0:
 		config_edit_default(c, "dead_after", n, &change, &err);
 		return;
@@ -284,6 +309,9 @@ edit(struct config *c, uint64_t *random)
 		return;
 	case 7:
 		config_edit_drop_mirror(c, service, m, &err);
+		return;
+	case 8:
+		config_edit_drain(c, service, m, host % 3 * KARMALB_SECOND, &err);
 		return;
 	default:
 		config_edit_mirror(c, service, m, &(struct config_value){"weight", n}, &err);
@@ -332,6 +360,7 @@ main(void)
 		there_is_nothing_to_do_between_a_configuration_and_itself,
 		a_copy_outlives_its_original,
 		each_change_is_told_as_old_and_new,
+		another_end_of_a_drain_is_a_change,
 		a_service_keeps_its_own_value_when_the_default_changes,
 		a_mirror_called_otherwise_stays_itself,
 		what_takes_a_restart_is_told_and_left,

@@ -334,6 +334,52 @@ START_TEST(a_network_with_host_bits_is_refused_with_both_readings)
 }
 END_TEST
 
+static void
+assert_no_time(const char *words)
+{
+	uint64_t us = 7;
+
+	ck_assert_int_eq(units_parse_time(words, &us, &err), -EINVAL);
+	ck_assert_str_eq(err.sentence, "expected a time in UTC such as 2026-11-30T04:30:00Z");
+	ck_assert_uint_eq(us, 7);
+}
+
+START_TEST(a_time_is_utc_to_the_millisecond)
+{
+	static const uint64_t times_ms[] = {
+		0, 1, 999, 951782400000, 1798594200250, 253402300799999};
+
+	ck_assert_str_eq(units_format_time(0, text, sizeof(text)), "1970-01-01T00:00:00Z");
+	ck_assert_str_eq(
+		units_format_time(UINT64_C(951782400) * KARMALB_SECOND, text, sizeof(text)),
+		"2000-02-29T00:00:00Z");
+	for (unsigned i = 0; i < sizeof(times_ms) / sizeof(times_ms[0]); i++) {
+		uint64_t us = times_ms[i] * KARMALB_MILLISECOND, back = ~us;
+
+		units_format_time(us, text, sizeof(text));
+		ck_assert_msg(units_parse_time(text, &back, &err) == 0, "%s", text);
+		ck_assert_uint_eq(back, us);
+	}
+}
+END_TEST
+
+START_TEST(what_is_no_time_is_refused)
+{
+	assert_no_time("");
+	assert_no_time("12:00");
+	assert_no_time("2026-11-30");
+	assert_no_time("2026-11-30T04:30:00");
+	assert_no_time("2026-11-30T04:30:00+01:00");
+	assert_no_time("2026-11-30 04:30:00Z");
+	assert_no_time("2026-02-30T00:00:00Z");
+	assert_no_time("2026-11-30T24:00:00Z");
+	assert_no_time("2026-11-30T04:30:00Zx");
+	assert_no_time("2026-11-30T04:30:00.5Z");
+	assert_no_time("1969-12-31T23:59:59Z");
+	assert_no_time("-999-12-31T23:59:59Z");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -358,6 +404,8 @@ main(void)
 	tcase_add_test(tc, ipv6_is_written_right_even_if_not_read_yet);
 	tcase_add_test(tc, a_network_holds_all_its_addresses);
 	tcase_add_test(tc, a_network_with_host_bits_is_refused_with_both_readings);
+	tcase_add_test(tc, a_time_is_utc_to_the_millisecond);
+	tcase_add_test(tc, what_is_no_time_is_refused);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
 

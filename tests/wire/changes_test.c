@@ -445,6 +445,85 @@ START_TEST(a_lost_data_plane_turns_nothing_down)
 }
 END_TEST
 
+/* ---- drains that end ---- */
+
+#define DRAIN_OVER "the drain's time is over: mirror web.m4: state drain until "
+
+/* m4 gets no new connections for so long; the data plane has that. */
+static void
+drain_m4(const char *within)
+{
+	char statement[80];
+	struct sent drain;
+
+	snprintf(statement, sizeof(statement), "SET MIRROR web.m4 STATE = drain WITHIN %s", within);
+	drain = send_statement(statement);
+	ck_assert_double_eq(drain.intent->mirrors[3].share, 0);
+	fake_apply(&web.fake, drain.intent);
+	assert_told(&drain, "state active -> drain until 2");
+}
+
+START_TEST(a_drain_ends_by_itself)
+{
+	begin();
+	drain_m4("200ms");
+	expect_in_log(DRAIN_OVER, 1);
+	assert_shows("SHOW DIFF", "mirror web.m4: state active -> maintenance");
+}
+END_TEST
+
+START_TEST(a_drain_that_somebody_ended_stays_ended)
+{
+	struct sent active;
+
+	begin();
+	drain_m4("3s");
+	active = send_statement("SET MIRROR web.m4 STATE = active");
+	fake_apply(&web.fake, active.intent);
+	assert_told(&active, "-> active");
+	usleep(3500 * 1000);
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, DRAIN_OVER), 0);
+	assert_shows("SHOW DIFF", "In force is what the configuration file says");
+}
+END_TEST
+
+START_TEST(a_drain_whose_end_was_not_to_be_still_ends)
+{
+	struct sent active;
+
+	begin();
+	drain_m4("500ms");
+	active = send_statement("SET MIRROR web.m4 STATE = active");
+	usleep(700 * 1000); /* its time comes while nobody knows */
+	fake_refuse(&web.fake, active.intent, -ENOSPC, "no room");
+	assert_told(&active, "all is as before: no room");
+	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS)); /* the way back */
+	expect_in_log(DRAIN_OVER, 1);
+}
+END_TEST
+
+/* The end is a moment of the wall clock, and a start in between changes nothing about it. */
+START_TEST(a_saved_drain_ends_after_a_restart)
+{
+	struct intent *intent;
+
+	begin();
+	drain_m4("8s");
+	assert_shows("SAVE CONFIG", "1 statement saved");
+	fake_kill(&web.fake);
+	fake_run(&web.fake);
+	fake_accept(&web.fake, WEB_PROMPT_MS);
+	fake_welcome(&web.fake, WEB_INSTANCE, web.fake.epoch, 0, -1);
+	intent = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
+	ck_assert_double_eq(intent->mirrors[3].share, 0);
+	web_apply_and_free(intent);
+	for (unsigned i = 0; i < 25 && fake_count_in_log(&web.fake, DRAIN_OVER) == 0; i++)
+		sleep(1);
+	ck_assert_uint_eq(fake_count_in_log(&web.fake, DRAIN_OVER), 1);
+	assert_shows("SHOW DIFF", "mirror web.m4: state active -> maintenance");
+}
+END_TEST
+
 /* ---- what is not wanted by anybody ---- */
 
 START_TEST(a_port_that_goes_and_comes_is_an_event_each)
@@ -485,7 +564,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 
 	suite_add_tcase(suite, tc);
-	tcase_set_timeout(tc, 30);
+	tcase_set_timeout(tc, 45);
 	tcase_add_checked_fixture(tc, web_set_up, web_tear_down);
 	tcase_add_test(tc, a_refused_change_takes_the_one_after_it_along);
 	tcase_add_test(tc, the_second_of_two_is_undone_and_the_first_stays);
@@ -504,6 +583,10 @@ main(void)
 	tcase_add_test(tc, a_confirmed_reload_stays);
 	tcase_add_test(tc, a_way_back_that_is_turned_down_leaves_the_reload);
 	tcase_add_test(tc, a_lost_data_plane_turns_nothing_down);
+	tcase_add_test(tc, a_drain_ends_by_itself);
+	tcase_add_test(tc, a_drain_that_somebody_ended_stays_ended);
+	tcase_add_test(tc, a_drain_whose_end_was_not_to_be_still_ends);
+	tcase_add_test(tc, a_saved_drain_ends_after_a_restart);
 	tcase_add_test(tc, a_port_that_goes_and_comes_is_an_event_each);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);

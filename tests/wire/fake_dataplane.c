@@ -111,7 +111,8 @@ fake_kill(struct fake *f)
 void
 fake_stop(struct fake *f)
 {
-	static const char *const names[] = {"karmalb.conf", "log", "dataplane.sock"};
+	static const char *const names[] = {
+		"karmalb.conf", "log", "dataplane.sock", "saved.statements"};
 	int status;
 
 	kill(f->pid, SIGTERM);
