@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -37,12 +38,17 @@
 #define happens_after(at)  ((void)(at))
 #endif
 
-#define N_SLOTS (2 * RING_WORLD_N_MIRRORS)
-#define LONG_MS 1000000 /* no time-out comes into these stories */
+#define N_SLOTS     (2 * RING_WORLD_N_MIRRORS)
+#define WIRE_NAME   "wire%u"
+#define DEVICE_NAME "net_ring_" WIRE_NAME /* that DPDK gives it */
+#define MTU         1500
+#define QUEUES_MAX  4       /* of all ports */
+#define LONG_MS     1000000 /* no time-out comes into these stories */
 
 static const uint16_t listen_ports[] = {80, 53}, mirror_ports[] = {8080, 5353};
 static const uint8_t protocols[] = {6, 17};
 static struct err err;
+static bool is_open;
 
 static void
 check(int rc)
@@ -75,20 +81,6 @@ choose_cpus(struct eal_conf *conf)
 			conf->worker_cpus[w++] = (uint16_t)cpu;
 }
 
-static void
-start_eal(struct instance *inst)
-{
-	struct eal_conf conf = {
-		.n_workers = (uint16_t)inst->n_workers,
-		.ports = &inst->ports,
-		.plain_size = ports_memory_size(&inst->ports, false) +
-			      inst->n_workers * WORKER_MEMORY_SIZE,
-	};
-
-	choose_cpus(&conf);
-	check(eal_start(&inst->eal, &conf, &err));
-}
-
 static rte_mempool_enqueue_t pool_put;
 static rte_mempool_dequeue_t pool_get;
 
@@ -108,21 +100,40 @@ told_pool_get(struct rte_mempool *pool, void **objects, unsigned n)
 	return rc;
 }
 
-/* The pool as the data plane makes it. */
-static void
-open_pool(struct ring_world *world)
+/* As the data plane makes it. */
+static struct rte_mempool *
+new_pool(const struct ports *ports)
 {
-	struct ports *ports = &world->instance.ports;
+	struct rte_mempool *pool = port_memory_pool(ports, &err);
 
-	ports->pool = port_memory_pool(ports, &err);
-	check(ports->pool == NULL ? -1 : 0);
-	struct rte_mempool_ops *ops = rte_mempool_get_ops(ports->pool->ops_index);
+	check(pool == NULL ? -1 : 0);
+	struct rte_mempool_ops *ops = rte_mempool_get_ops(pool->ops_index);
 
 	pool_put = ops->enqueue;
 	pool_get = ops->dequeue;
 	ops->enqueue = told_pool_put;
 	ops->dequeue = told_pool_get;
-	world->n_free = rte_mempool_avail_count(ports->pool);
+	return pool;
+}
+
+/* EAL with the packet pool, for whose one piece there is room at first only: for any world. */
+static struct rte_mempool *
+start_eal(struct eal *eal)
+{
+	static struct ports largest = {.n = QUEUES_MAX, .n_workers = RING_WORLD_WORKERS_MAX};
+	static struct rte_mempool *pool;
+	struct eal_conf conf = {.n_workers = RING_WORLD_WORKERS_MAX, .ports = &largest};
+
+	if (pool != NULL)
+		return pool;
+	for (unsigned i = 0; i < largest.n; i++)
+		largest.port[i] = (struct port){.kind = PORT_VDEV, .n_queues = 1, .mtu = MTU};
+	conf.plain_size =
+		ports_memory_size(&largest, false) + RING_WORLD_WORKERS_MAX * WORKER_MEMORY_SIZE;
+	choose_cpus(&conf);
+	check(eal_start(eal, &conf, &err));
+	pool = new_pool(&largest);
+	return pool;
 }
 
 static uint16_t
@@ -173,7 +184,7 @@ open_port(struct ring_world *world, unsigned i)
 		world->out[i][queue] = new_ring("out", i, queue);
 		port->xsk_fds[queue] = -1;
 	}
-	snprintf(name, sizeof(name), "wire%u", i);
+	snprintf(name, sizeof(name), WIRE_NAME, i);
 	int id = rte_eth_from_rings(name, world->in[i], n, world->out[i], n, 0);
 
 	ck_assert_int_ge(id, 0);
@@ -194,12 +205,12 @@ open_port(struct ring_world *world, unsigned i)
 	ck_assert_int_eq(rte_eth_dev_start(port->id), 0);
 }
 
-static struct intent *
-new_intent(struct ring_world *world)
+static const struct intent *
+next_intent(struct ring_world *world)
 {
-	struct intent *intent = calloc(1, sizeof(*intent));
+	static struct intent next;
+	struct intent *intent = &next;
 
-	ck_assert_ptr_nonnull(intent);
 	intent->epoch = ++world->epoch;
 	intent->n_services = 2;
 	intent->n_mirrors = N_SLOTS;
@@ -219,7 +230,7 @@ new_intent(struct ring_world *world)
 static struct tables *
 new_tables(struct ring_world *world)
 {
-	struct intent *intent = new_intent(world);
+	const struct intent *intent = next_intent(world);
 	struct table_slot slots[N_SLOTS] = {0};
 	struct table_port ports[RING_WORLD_PORTS_MAX] = {0};
 	uint16_t mirror_slots[N_SLOTS];
@@ -257,7 +268,6 @@ new_tables(struct ring_world *world)
 	struct tables *tables = tables_build(&parts, &err);
 
 	check(tables == NULL ? -1 : 0);
-	free(intent);
 	return tables;
 }
 
@@ -312,6 +322,13 @@ ring_world_open(struct ring_world *world, const struct ring_world_conf *conf)
 {
 	struct instance *inst = &world->instance;
 
+	/* What comes next is no promise of this one, where tests share a process. */
+	if (is_open) {
+		fprintf(stderr, "a test has failed and left its world open: no more of them\n");
+		exit(EXIT_FAILURE);
+	}
+	is_open = true;
+	ck_assert_uint_le(conf->n_ports * conf->n_queues, QUEUES_MAX);
 	memset(world, 0, sizeof(*world));
 	world->conf = *conf;
 	inst->n_workers = conf->n_workers;
@@ -320,10 +337,10 @@ ring_world_open(struct ring_world *world, const struct ring_world_conf *conf)
 	for (unsigned i = 0; i < conf->n_ports; i++) {
 		inst->ports.port[i].kind = PORT_VDEV;
 		inst->ports.port[i].n_queues = (uint16_t)conf->n_queues;
-		inst->ports.port[i].mtu = 1500;
+		inst->ports.port[i].mtu = MTU;
 	}
-	start_eal(inst);
-	open_pool(world);
+	inst->ports.pool = start_eal(&inst->eal);
+	world->n_free = rte_mempool_avail_count(inst->ports.pool);
 	for (unsigned i = 0; i < conf->n_ports; i++)
 		open_port(world, i);
 	open_memory(world);
@@ -490,6 +507,7 @@ void
 ring_world_close(struct ring_world *world)
 {
 	struct instance *inst = &world->instance;
+	char name[32];
 
 	for (unsigned w = 0; w < inst->n_workers; w++)
 		worker_close(&inst->workers[w]);
@@ -501,13 +519,13 @@ ring_world_close(struct ring_world *world)
 	flow_memory_destroy(&inst->memory);
 	for (unsigned i = 0; i < inst->ports.n; i++) {
 		ck_assert_int_eq(rte_eth_dev_stop(inst->ports.port[i].id), 0);
-		ck_assert_int_eq(rte_eth_dev_close(inst->ports.port[i].id), 0);
+		snprintf(name, sizeof(name), DEVICE_NAME, i);
+		ck_assert_int_eq(rte_eal_hotplug_remove("vdev", name), 0);
 		for (unsigned queue = 0; queue < world->conf.n_queues; queue++) {
 			close_ring(world->in[i][queue]);
 			close_ring(world->out[i][queue]);
 		}
 	}
 	ck_assert_uint_eq(rte_mempool_avail_count(inst->ports.pool), world->n_free);
-	rte_mempool_free(inst->ports.pool);
-	eal_stop();
+	is_open = false;
 }

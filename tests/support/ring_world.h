@@ -2,8 +2,8 @@
 /*
  * Real workers on EAL's threads, with everything that a running data plane gives them but control
  * thread and kernel: packet pool, flow memory, snapshots, hand-over rings.  Their ports are DPDK's
- * ring devices, the other end of which is the test's thread: it is the wire.  Once per process;
- * whatever goes wrong here fails the Check test in hand.
+ * ring devices, the other end of which is the test's thread: it is the wire.  One at a time; EAL
+ * starts with the first and lasts.  Whatever goes wrong here fails the Check test in hand.
  *
  * Services 10.0.0.1, port 80 TCP (drawn) and port 53 UDP (in turn), mirrors 10.1.0.1 to .4, port
  * 8080 and 5353: slots 0 to 3 and 4 to 7; sources 10.2.0.1 and .2.  With one port all are behind
@@ -23,9 +23,9 @@
 #define RING_WORLD_MIRROR      0x0a010001u
 #define RING_WORLD_SOURCE      0x0a020001u
 #define RING_WORLD_N_MIRRORS   4 /* of each service */
-#define RING_WORLD_WORKERS_MAX 4
+#define RING_WORLD_WORKERS_MAX 3
 #define RING_WORLD_PORTS_MAX   2
-#define RING_WORLD_QUEUES_MAX  4
+#define RING_WORLD_QUEUES_MAX  3
 #define RING_WORLD_FRAME_MAX   256
 #define RING_WORLD_DEVICE_SIZE 4096 /* packets that a queue's ring holds, and one more */
 

@@ -14,15 +14,16 @@
 #include "suite.h"
 #include "totals.h"
 
-#define N_FLOWS         600 /* odd ones TCP, even ones UDP */
-#define N_MESSAGES      60  /* of a flow, each way */
+#define N_FLOWS         400 /* odd ones TCP, even ones UDP */
+#define N_MESSAGES      50  /* of a flow, each way */
 #define AHEAD           4   /* of a flow's messages on their way at a time */
 #define ON_THE_WAY_MAX  400 /* of all; less than any ring holds */
 #define MESSAGE_SIZE    8
+#define CONTROL_TURNS   32 /* of the loop here, for one of control's */
 #define PATIENCE_US     (100 * KARMALB_SECOND)
 #define N_FLOOD         100000
 #define N_TO_STOPPED    12000
-#define N_TO_STOPPED_OF 300 /* flows */
+#define N_TO_STOPPED_OF (N_FLOWS / 2)
 #define RING_CAPACITY   (HANDOVER_SUM - 1)
 
 /* As both ends see it.  Messages are numbered from 0; TCP's first is SYN, resp. SYN-ACK. */
@@ -301,6 +302,10 @@ wait_until_through(void)
 static void
 start(unsigned n_workers, unsigned n_ports, unsigned n_queues)
 {
+	memset(flows, 0, sizeof(flows));
+	n_on_the_way = 0;
+	n_put = n_taken = n_resets = 0;
+	may_have_gaps = false;
 	ring_world_open(&world, &(struct ring_world_conf){n_workers, n_ports, n_queues});
 }
 
@@ -315,9 +320,10 @@ talk_to_the_end(void)
 
 		for (uint32_t i = 0; i < N_FLOWS; i++)
 			is_any |= talk(i);
-		if (turn % 16 == 0)
+		if (turn % CONTROL_TURNS == 0) {
 			ring_world_change(&world);
-		ring_world_collect(&world);
+			ring_world_collect(&world);
+		}
 		if (!is_any)
 			wait_or_fail(began_us, "all messages");
 	}
@@ -378,17 +384,15 @@ run_story(unsigned n_workers, unsigned n_ports, unsigned n_queues)
 	for (unsigned w = 0; w < n_workers; w++)
 		ring_world_launch(&world, w);
 	talk_to_the_end();
-	check_books();
-	check_handed_over();
 	ck_assert_uint_eq(ring_world_reset(&world, RING_WORLD_TCP), N_FLOWS / 2);
 	uint64_t began_us = karmalb_now_us();
 
 	while (take_all() || n_resets < N_FLOWS) /* two for each connection */
 		wait_or_fail(began_us, "resets");
 	ck_assert_uint_eq(n_resets, N_FLOWS);
-	ring_world_stop(&world);
-	ck_assert_uint_eq(ring_world_drops(&world), 0);
-	ck_assert_uint_eq(ring_world_sum(&world, KARMALB_COUNTER_TX_PACKETS), n_taken);
+	ring_world_stop(&world); /* a packet may be out before it is counted */
+	check_books();
+	check_handed_over();
 	ring_world_close(&world);
 }
 
@@ -428,8 +432,8 @@ START_TEST(of_a_flood_every_packet_comes_out_in_order_or_is_counted)
 	uint32_t numbers[N_FLOWS] = {0};
 	uint64_t began_us = karmalb_now_us();
 
-	may_have_gaps = true;
 	start(3, 2, 2);
+	may_have_gaps = true;
 	for (unsigned w = 0; w < 3; w++)
 		ring_world_launch(&world, w);
 	for (uint32_t i = 0; n_put < N_FLOOD; i = (i + 2) % N_FLOWS) {
