@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring_elem.h>
 
+#include "counter.h"
 #include "craft.h"
 #include "handover.h"
 #include "ports.h"
@@ -18,13 +19,10 @@
 #define TX_TRIES 4
 static_assert(CRAFT_FRAMES_MAX <= PIPELINE_BURST_MAX, "room in a batch");
 
-/* Only this worker writes its counters; relaxed, since control reads them at any time. */
 static inline void
 count(struct worker *w, enum karmalb_worker_counter counter, uint64_t n)
 {
-	uint64_t *at = &w->pipeline.counters[counter];
-
-	__atomic_store_n(at, *at + n, __ATOMIC_RELAXED);
+	counter_add(&w->pipeline.counters[counter], n);
 }
 
 static void

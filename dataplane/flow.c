@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "counter.h"
 #include "halfopen.h"
 #include "source_port.h"
 
@@ -123,7 +124,7 @@ flow_slot_uses(const struct flow_header *header, unsigned slot)
 	for (unsigned i = 0; i < header->n_workers; i++, base += header->worker_size) {
 		const struct flow_worker *worker = (const struct flow_worker *)base;
 
-		sum += __atomic_load_n(&worker->slot_uses[slot], __ATOMIC_RELAXED);
+		sum += counter_read32(&worker->slot_uses[slot]);
 	}
 	return sum;
 }
@@ -163,12 +164,14 @@ flow_take(struct flow_table *table, uint16_t slot)
 	struct flow_worker *worker = table->worker;
 	uint32_t record = worker->first_free;
 
-	if (record != FLOW_NONE)
+	if (record != FLOW_NONE) {
 		worker->first_free = table->records[record].next_free;
-	else if (worker->n_touched < table->max_flows)
-		record = worker->n_touched++;
-	else
+	} else if (worker->n_touched < table->max_flows) {
+		record = worker->n_touched;
+		counter_add32(&worker->n_touched, 1);
+	} else {
 		return FLOW_NONE;
+	}
 
 	struct flow *flow = &table->records[record];
 	uint16_t sequence = flow->sequence;
@@ -176,8 +179,8 @@ flow_take(struct flow_table *table, uint16_t slot)
 	memset(flow, 0, sizeof(*flow));
 	flow->sequence = sequence;
 	flow->slot = slot;
-	worker->n_flows++;
-	worker->slot_uses[slot]++;
+	counter_add32(&worker->n_flows, 1);
+	counter_add32(&worker->slot_uses[slot], 1);
 	return record;
 }
 
@@ -186,8 +189,8 @@ flow_give(struct flow_table *table, uint32_t record)
 {
 	struct flow *flow = &table->records[record];
 
-	table->worker->slot_uses[flow->slot]--;
-	table->worker->n_flows--;
+	counter_add32(&table->worker->slot_uses[flow->slot], -1u);
+	counter_add32(&table->worker->n_flows, -1u);
 	flow_change(flow);
 	flow_hold_vlan(table, flow, 0);
 	flow->state = FLOW_FREE;

@@ -9,6 +9,8 @@
  */
 #include "halfopen.h"
 
+#include "counter.h"
+
 #define LEVEL_1 256
 #define LEVEL_2 512
 
@@ -43,7 +45,7 @@ half_open_add(struct flow_table *table, uint32_t record, uint32_t deadline_ms, u
 	if (worker->n_half_open == 0)
 		worker->wheel_ms = now_ms - 1;
 	worker->half_open_free = table->half_opens[entry].next;
-	worker->n_half_open++;
+	counter_add32(&worker->n_half_open, 1);
 	table->half_opens[entry].record = record;
 	table->half_opens[entry].deadline_ms = deadline_ms;
 	list_push(table, list_for(deadline_ms, worker->wheel_ms), entry);
@@ -64,7 +66,7 @@ half_open_remove(struct flow_table *table, uint32_t entry)
 	list_unlink(table, entry);
 	table->half_opens[entry].next = table->worker->half_open_free;
 	table->worker->half_open_free = entry;
-	table->worker->n_half_open--;
+	counter_add32(&table->worker->n_half_open, -1u);
 }
 
 uint32_t

@@ -15,8 +15,8 @@ wait_end(struct ledger *ledger, struct flow *flow)
 {
 	struct slot_counters *slot = &ledger->slots[flow->slot];
 
-	slot->n_waiting--;
-	slot->waiting_since_us -= ledger->now_us - age_of(ledger, flow);
+	counter_add(&slot->n_waiting, -UINT64_C(1));
+	counter_add(&slot->waiting_since_us, age_of(ledger, flow) - ledger->now_us);
 }
 
 static const struct table_slot *
@@ -50,8 +50,9 @@ answered(struct ledger *ledger, struct flow *flow, enum reply_verdict verdict)
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_WRONG_REPLIES, age_of(ledger, flow));
 		return;
 	}
-	outcomes[KARMALB_OUTCOME_WARNINGS] += verdict == REPLY_WARNING;
-	outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES]++;
+	if (verdict == REPLY_WARNING)
+		counter_add(&outcomes[KARMALB_OUTCOME_WARNINGS], 1);
+	counter_add(&outcomes[KARMALB_OUTCOME_SUCCEEDED_QUERIES], 1);
 	ledger_sample(ledger, flow, SAMPLE_QUERY, age_of(ledger, flow),
 		verdict == REPLY_WARNING ? KARMALB_OUTCOME_WARNINGS
 					 : KARMALB_OUTCOME_SUCCEEDED_QUERIES);
@@ -90,8 +91,8 @@ wait_begin(struct ledger *ledger, struct flow *flow)
 {
 	flow->exchange = FLOW_EXCHANGE_WAIT;
 	flow->began_us = (uint32_t)ledger->now_us;
-	ledger->slots[flow->slot].n_waiting++;
-	ledger->slots[flow->slot].waiting_since_us += ledger->now_us;
+	counter_add(&ledger->slots[flow->slot].n_waiting, 1);
+	counter_add(&ledger->slots[flow->slot].waiting_since_us, ledger->now_us);
 }
 
 void

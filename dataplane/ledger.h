@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "counter.h"
 #include "flow.h"
 #include "sample.h"
 
@@ -31,7 +32,7 @@ struct ledger {
 static inline void
 ledger_count(struct ledger *ledger, enum karmalb_worker_counter counter)
 {
-	ledger->counters[counter]++;
+	counter_add(&ledger->counters[counter], 1);
 }
 
 /* A full buffer costs the sample and is counted. */
@@ -58,6 +59,6 @@ static inline void
 ledger_failure(struct ledger *ledger, const struct flow *flow, enum karmalb_outcome outcome,
 	uint32_t latency_us)
 {
-	ledger->slots[flow->slot].outcomes[outcome]++;
+	counter_add(&ledger->slots[flow->slot].outcomes[outcome], 1);
 	ledger_sample(ledger, flow, SAMPLE_FAILURE, latency_us, outcome);
 }

@@ -191,8 +191,8 @@ parse_all(struct ledger *ledger, struct passage *passages, struct pipeline_packe
 	}
 	for (unsigned i = 0; i < n; i++)
 		__builtin_prefetch(flow_bucket_first(ledger->flows, passages[i].hash));
-	ledger->counters[KARMALB_COUNTER_RX_PACKETS] += n_packets - n_others;
-	ledger->counters[KARMALB_COUNTER_RX_BYTES] += n_bytes;
+	counter_add(&ledger->counters[KARMALB_COUNTER_RX_PACKETS], n_packets - n_others);
+	counter_add(&ledger->counters[KARMALB_COUNTER_RX_BYTES], n_bytes);
 	return n;
 }
 
@@ -520,8 +520,8 @@ send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow
 
 	rewrite(passage, &to);
 	finish(ledger, passage, slot->next_hop_port, 0);
-	counters->to_mirror_packets++;
-	counters->to_mirror_bytes += passage->view.frame_size;
+	counter_add(&counters->to_mirror_packets, 1);
+	counter_add(&counters->to_mirror_bytes, passage->view.frame_size);
 }
 
 static void
@@ -540,8 +540,8 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 	rewrite(passage, &to);
 	if (!finish(ledger, passage, flow->client_port_in, flow->vlan))
 		return;
-	counters->to_client_packets++;
-	counters->to_client_bytes += passage->view.frame_size;
+	counter_add(&counters->to_client_packets, 1);
+	counter_add(&counters->to_client_bytes, passage->view.frame_size);
 }
 
 /*

@@ -9,6 +9,7 @@
 
 #include <karmalb/clock.h>
 
+#include "counter.h"
 #include "errands.h"
 #include "flow.h"
 #include "instance.h"
@@ -251,8 +252,7 @@ list_flows(struct questions *q, struct question *question, uint64_t now_us)
 		}
 		const struct flow_table *table = &q->instance->workers[question->worker].flows;
 
-		if (question->record >=
-			__atomic_load_n(&table->worker->n_touched, __ATOMIC_RELAXED)) {
+		if (question->record >= counter_read32(&table->worker->n_touched)) {
 			question->worker++;
 			question->record = 0;
 			continue;

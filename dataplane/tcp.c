@@ -67,7 +67,7 @@ tcp_open(struct ledger *ledger, uint32_t record, const struct packet_view *view)
 	flow->client_end = view->seq + 1;
 	flow->began_us = (uint32_t)ledger->now_us;
 	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
-	ledger->slots[flow->slot].opened++;
+	counter_add(&ledger->slots[flow->slot].opened, 1);
 }
 
 enum tcp_verdict
@@ -321,10 +321,10 @@ rest(struct ledger *ledger, struct flow *flow, uint32_t rest_ms)
 	if (flow_is_half_open(flow))
 		half_open_remove(ledger->flows, flow->half_open);
 	else if (flow->state == FLOW_DATAGRAM_SENT)
-		ledger->flows->worker->n_unanswered--;
+		counter_add32(&ledger->flows->worker->n_unanswered, -1u);
 	latency_abandon(ledger, flow);
 	flow->state = FLOW_RESTING;
 	flow->expires_ms = tcp_deadline(ledger, rest_ms);
 	ledger_count(ledger, KARMALB_COUNTER_FLOWS_CLOSED);
-	ledger->slots[flow->slot].closed++;
+	counter_add(&ledger->slots[flow->slot].closed, 1);
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter.h"
+
 struct totals_row {
 	struct karmalb_slot_totals sent; /* in the form in which it travels */
 	uint64_t unreachable;            /* connect failures that no worker saw */
@@ -152,12 +154,6 @@ totals_add_samples(
 	}
 }
 
-static uint64_t
-load(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
 /*
  * Sum of the ages of one worker's unanswered queries.  Count and sum are two words that the worker
  * is free to change between our reads, so a pair that did not hold still for two looks, or that
@@ -167,10 +163,11 @@ static uint64_t
 waiting_age_us(const struct slot_counters *c, uint64_t now_us, uint64_t *n_waiting)
 {
 	for (unsigned i = 0; i < 3; i++) {
-		uint64_t n = load(&c->n_waiting), since = load(&c->waiting_since_us);
+		uint64_t n = counter_read(&c->n_waiting),
+			 since = counter_read(&c->waiting_since_us);
 
 		*n_waiting = n;
-		if (n == load(&c->n_waiting) && since == load(&c->waiting_since_us))
+		if (n == counter_read(&c->n_waiting) && since == counter_read(&c->waiting_since_us))
 			return n * now_us > since ? n * now_us - since : 0;
 	}
 	return 0;
@@ -184,13 +181,13 @@ sum_counters(struct karmalb_slot_totals *sum, uint16_t slot, const struct totals
 		uint64_t n_waiting;
 
 		for (unsigned i = 0; i < KARMALB_N_OUTCOMES; i++)
-			sum->outcomes[i] += load(&c->outcomes[i]);
-		sum->opened += load(&c->opened);
-		sum->closed += load(&c->closed);
-		sum->to_mirror_packets += load(&c->to_mirror_packets);
-		sum->to_mirror_bytes += load(&c->to_mirror_bytes);
-		sum->to_client_packets += load(&c->to_client_packets);
-		sum->to_client_bytes += load(&c->to_client_bytes);
+			sum->outcomes[i] += counter_read(&c->outcomes[i]);
+		sum->opened += counter_read(&c->opened);
+		sum->closed += counter_read(&c->closed);
+		sum->to_mirror_packets += counter_read(&c->to_mirror_packets);
+		sum->to_mirror_bytes += counter_read(&c->to_mirror_bytes);
+		sum->to_client_packets += counter_read(&c->to_client_packets);
+		sum->to_client_bytes += counter_read(&c->to_client_bytes);
 		sum->waiting_age_us += waiting_age_us(c, r->now_us, &n_waiting);
 		sum->n_waiting += n_waiting;
 	}

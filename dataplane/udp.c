@@ -15,10 +15,10 @@ void
 udp_open(struct ledger *ledger, struct flow *flow)
 {
 	flow->state = FLOW_DATAGRAM_SENT;
-	ledger->flows->worker->n_unanswered++;
+	counter_add32(&ledger->flows->worker->n_unanswered, 1);
 	flow->expires_ms = idle_deadline(ledger, flow);
 	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
-	ledger->slots[flow->slot].opened++;
+	counter_add(&ledger->slots[flow->slot].opened, 1);
 	latency_client_datagram(ledger, flow);
 }
 
@@ -37,7 +37,7 @@ udp_mirror_packet(struct ledger *ledger, struct flow *flow)
 	flow_change(flow);
 	if (flow->state == FLOW_DATAGRAM_SENT) {
 		flow->state = FLOW_DATAGRAM;
-		ledger->flows->worker->n_unanswered--;
+		counter_add32(&ledger->flows->worker->n_unanswered, -1u);
 	}
 	flow->expires_ms = idle_deadline(ledger, flow);
 	latency_mirror_datagram(ledger, flow);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apply.h"
+#include "counter.h"
 #include "flow.h"
 #include "instance.h"
 #include "link.h"
@@ -160,12 +161,6 @@ upload_note_totals(struct upload *u, bool urgent)
 	}
 }
 
-static uint64_t
-load(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
 static void
 note_worker(struct upload *u, unsigned number)
 {
@@ -173,14 +168,14 @@ note_worker(struct upload *u, unsigned number)
 	struct karmalb_worker_totals now = {
 		.header = {KARMALB_MESSAGE_WORKER_TOTALS, KARMALB_PROTOCOL_VERSION, sizeof(now)},
 		.worker = (uint16_t)number,
-		.busy_us = load(&w->busy_us),
-		.n_flows = __atomic_load_n(&w->flows.worker->n_flows, __ATOMIC_RELAXED),
-		.n_half_open = __atomic_load_n(&w->flows.worker->n_half_open, __ATOMIC_RELAXED),
-		.n_unanswered = __atomic_load_n(&w->flows.worker->n_unanswered, __ATOMIC_RELAXED),
+		.busy_us = counter_read(&w->busy_us),
+		.n_flows = counter_read32(&w->flows.worker->n_flows),
+		.n_half_open = counter_read32(&w->flows.worker->n_half_open),
+		.n_unanswered = counter_read32(&w->flows.worker->n_unanswered),
 	};
 
 	for (unsigned i = 0; i < KARMALB_N_COUNTERS; i++)
-		now.counters[i] = load(&w->pipeline.counters[i]);
+		now.counters[i] = counter_read(&w->pipeline.counters[i]);
 	if (memcmp(&now, &u->workers[number], sizeof(now)) != 0) {
 		u->workers[number] = now;
 		u->is_worker_due[number] = true;

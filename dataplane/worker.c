@@ -16,6 +16,7 @@
 #include <karmalb/clock.h>
 
 #include "burst.h"
+#include "counter.h"
 #include "handover.h"
 #include "owner.h"
 #include "ports.h"
@@ -88,8 +89,7 @@ worker_run(void *worker)
 		then_us = now_us;
 		now_us = karmalb_now_us();
 		if (n_packets > 0)
-			__atomic_store_n(
-				&w->busy_us, w->busy_us + now_us - then_us, __ATOMIC_RELAXED);
+			counter_add(&w->busy_us, now_us - then_us);
 	}
 	rte_rcu_qsbr_thread_offline(rcu, w->conf.number);
 	rte_rcu_qsbr_thread_unregister(rcu, w->conf.number);
