@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Mirrors that come back or are let back, on the loop's moved clock: ramps, and noerrors' memory.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,9 @@
 #include "history.h"
 #include "loop.h"
 #include "observe.h"
+#include "render_prometheus.h"
 #include "shares.h"
+#include "status.h"
 
 /* m4 dead, on trial, and up again as of now. */
 static void
@@ -124,6 +127,52 @@ START_TEST(noerrors_avoids_until_the_errors_have_left_the_window)
 	ck_assert_double_eq_tol(m4->share, 0.1 / 3.1, 1e-12);
 	loop_tick_at(loop.now_us + 10 * S);
 	loop_assert_shares(loop_equal);
+}
+END_TEST
+
+/* Of all four mirrors, as Prometheus reads it. */
+static void
+assert_avoided_gauges(const char *wanted)
+{
+	struct status *status = status_take(loop.model, loop.now_us);
+	char *text = NULL, values[LOOP_N_MIRRORS + 1] = "";
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	render_prometheus(out, status);
+	fclose(out);
+	for (unsigned i = 0; i < LOOP_N_MIRRORS; i++) {
+		char line[80];
+		const char *found;
+
+		snprintf(line, sizeof(line),
+			"\nkarmalb_mirror_avoided{service=\"web\",mirror=\"m%u\"} ", i + 1);
+		found = strstr(text, line);
+		ck_assert_msg(found != NULL, "lacks %s", line);
+		found += strlen(line);
+		ck_assert_int_eq(found[1], '\n');
+		values[i] = found[0];
+	}
+	ck_assert_str_eq(values, wanted);
+	free(text);
+	status_free(status);
+}
+
+START_TEST(the_metric_of_an_avoided_mirror_is_1_until_it_is_let_back)
+{
+	begin("noerrors", 0);
+	assert_avoided_gauges("0000");
+	answer(100, 10);
+	loop_tick_at(loop.now_us + 1);
+	ck_assert_int_eq(loop.web->mirrors[3].role, STRATEGY_AVOIDED);
+	assert_avoided_gauges("0001");
+	for (unsigned k = 0; k < 4; k++) { /* its errors leave the window */
+		loop.now_us += 60 * S;
+		for (unsigned i = 0; i < 3; i++)
+			loop_answer(i, 0, 10, 5 * MS);
+		loop_tick_at(loop.now_us);
+	}
+	assert_avoided_gauges("0000");
 }
 END_TEST
 
@@ -252,6 +301,7 @@ main(void)
 	tcase_add_test(tc, without_slow_start_a_mirror_is_back_at_once);
 	tcase_add_test(tc, a_mirror_that_dies_again_leaves_its_ramp);
 	tcase_add_test(tc, noerrors_avoids_until_the_errors_have_left_the_window);
+	tcase_add_test(tc, the_metric_of_an_avoided_mirror_is_1_until_it_is_let_back);
 	tcase_add_test(tc, events_tell_of_each_avoidance_whatever_the_log_leaves_out);
 	tcase_add_test(tc, a_mirror_avoided_on_its_ramp_begins_it_anew_when_let_back);
 	tcase_add_test(tc, a_mirror_drained_on_its_ramp_wakes_nobody);
