@@ -55,10 +55,20 @@ dataplane_start() {
 	DATAPLANE_LOG_BEFORE=$(stat -c %s "$WORLD_DIR/log/dataplane")
 	spawn dataplane lb "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
 		--arguments "$WORLD_DIR/dataplane.arguments" "${DATAPLANE_OPTIONS[@]}"
-	wait_for 20 "the data plane to open its socket" dataplane_is_there || {
+	wait_for_start 20 dataplane dataplane_is_there || {
 		log_tail "$WORLD_DIR/log/dataplane"
 		return 1
 	}
+}
+
+# wait_for_start SECONDS PROGRAM COMMAND: until it is so, or the program has ended, which is a
+# failure at once.
+wait_for_start() {
+	wait_for "$1" "the $2 to be ready" is_so_or_ended "$2" "$3" && "$3"
+}
+
+is_so_or_ended() {
+	"$2" || ! is_running "$1"
 }
 
 # It listens before it has its ports, and a killed one leaves its socket's file: its log tells, to
@@ -73,7 +83,7 @@ controlplane_start() {
 	CONTROLPLANE_LOG_BEFORE=$(stat -c %s "$WORLD_DIR/log/controlplane" 2>/dev/null || echo 0)
 	spawn controlplane lb "$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" \
 		--state-dir "$WORLD_DIR/state" "$WORLD_DIR/karmalb.conf"
-	wait_for 15 "the services to be in force in the data plane" balancer_is_ready || {
+	wait_for_start 15 controlplane balancer_is_ready || {
 		log_tail "$WORLD_DIR/log/controlplane"
 		log_tail "$WORLD_DIR/log/dataplane"
 		return 1
