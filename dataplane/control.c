@@ -283,6 +283,7 @@ look_each_second(struct control *c, uint64_t now_us)
 		apply_network_changed(c->apply);
 		c->apply_us = 0;
 	}
+	ports_look_at_programs(&c->instance->ports);
 	upload_note_counters(c->upload);
 }
 

@@ -34,6 +34,7 @@ struct port_edge {
 	struct steer steer;
 	struct guard guard;
 	bool is_half_open; /* the driver failed in the midst of a queue */
+	bool is_deaf;      /* the XDP program is not ours any more, which was told */
 };
 
 static int
@@ -397,6 +398,25 @@ ports_look(struct ports *ports)
 		is_changed = true;
 	}
 	return is_changed;
+}
+
+void
+ports_look_at_programs(struct ports *ports)
+{
+	struct err err;
+
+	for (unsigned i = 0; i < ports->n; i++) {
+		struct port *port = &ports->port[i];
+		struct port_edge *edge = port->edge;
+
+		/* No way leads back: ours is attached at start. */
+		if (edge == NULL || edge->is_deaf || steer_is_ours(&edge->steer, &err))
+			continue;
+		edge->is_deaf = true;
+		log_error("port %s: %s; nothing comes in there until karmalb-dataplane is started "
+			  "again",
+			port->conf.name, err.text);
+	}
 }
 
 void

@@ -167,6 +167,13 @@ ports_have_interface(const struct ports *ports);
 bool
 ports_look(struct ports *ports);
 
+/*
+ * Says in the log, once, where ours is not the XDP program of a port's interface any more: its
+ * packets then go to the kernel, where the guard drops them.
+ */
+void
+ports_look_at_programs(struct ports *ports);
+
 /* Sets 'is_up' and counts. */
 void
 port_set_up(struct port *port, bool is_up);
