@@ -73,6 +73,15 @@ thread_of() {
 	return 1
 }
 
+# hold_worker WORKER: until the holder is slain.
+hold_worker() {
+	local thread
+	thread=$(thread_of "$1") || fail "no thread of worker $1: $(cat "/proc/$(pid_of dataplane)"/task/*/comm)"
+	: >"$WORLD_DIR/log/holder"
+	spawn holder lb /usr/bin/python3 "$TOP/tests/smoke/hold_thread.py" "$thread"
+	wait_for 10 "the worker to be held" grep -q held "$WORLD_DIR/log/holder" || fail "$(cat "$WORLD_DIR/log/holder")"
+}
+
 # send_datagrams FIRST LAST: to the log, from 64 ports in turn, not faster than a veth takes them.
 send_datagrams() {
 	in_ns client /usr/bin/python3 - "$WORLD_VIP" "$@" <<-'END'
@@ -141,14 +150,20 @@ send_datagrams 1 8000
 wait_for 20 "most of them to arrive" lines_are_at_least 6000 || fail "lines: $(lines_arrived)"
 
 step "the worker with the mirrors' port is held"
-thread=$(thread_of 1) || fail "no thread of worker 1: $(cat "/proc/$(pid_of dataplane)"/task/*/comm)"
-spawn holder lb /usr/bin/python3 "$TOP/tests/smoke/hold_thread.py" "$thread"
-wait_for 10 "the worker to be held" grep -q held "$WORLD_DIR/log/holder" || fail "$(cat "$WORLD_DIR/log/holder")"
+hold_worker 1
 send_datagrams 8001 24000
 for reason in drop_handover_full drop_tx_handover_full; do
 	wait_for 20 "$reason" drops_are_at_least "$reason" 1000 || fail "$reason: $(drops "$reason")"
 	step "$reason: $(drops "$reason")"
 done
+slay holder
+
+step "the worker with the clients' port is held: what finds no buffer is missed, and counted once"
+hold_worker 0
+send_datagrams 24001 28000
+wait_for 20 "packets to be missed" counter_is_between port_0_rx_missed 1000 4000 ||
+	fail "missed: $(counter port_0_rx_missed)"
+step "missed: $(counter port_0_rx_missed)"
 slay holder
 
 step "it goes on"
