@@ -43,14 +43,26 @@ struct check {
 	uint32_t request;
 };
 
+/* Its answer is an error at once, for which the link had no room yet. */
+struct turned_down {
+	uint32_t request;
+	int32_t error;
+};
+
 struct questions {
 	struct instance *instance;
 	struct link *link;
 	unsigned n;
 	struct question queue[QUESTIONS_MAX];
+	unsigned n_turned_down;
+	struct turned_down turned_down[QUESTIONS_TURNED_DOWN_MAX];
 	struct check checks[PROBES_MAX]; /* all with the first worker, who owns a queue anywhere */
 };
 
+static int
+turn_down(struct questions *q, uint32_t request, int32_t error, struct err *err);
+static int
+send_turned_down(struct questions *q);
 static int
 take_check(struct questions *q, const struct karmalb_check_slot *m, struct err *err);
 static bool
@@ -93,11 +105,8 @@ questions_take(struct questions *q, const struct karmalb_header *message, struct
 	if (message->message == KARMALB_MESSAGE_LIST_FLOWS &&
 		(list->limit == 0 || list->limit > KARMALB_FLOWS_LIMIT_MAX))
 		return err_set(err, -EPROTO, "LIST_FLOWS with a limit of %u", list->limit);
-	if (q->n == QUESTIONS_MAX) {
-		/* Lost on a full link: whoever asks that much has to read. */
-		send_answered(q, any->request, -EBUSY, 0);
-		return 0;
-	}
+	if (q->n == QUESTIONS_MAX)
+		return turn_down(q, any->request, -EBUSY, err);
 	q->queue[q->n] = (struct question){.is_begun = false};
 	memcpy(&q->queue[q->n].message, message, message->size);
 	q->n++;
@@ -108,6 +117,7 @@ void
 questions_forget(struct questions *q)
 {
 	q->n = 0;
+	q->n_turned_down = 0;
 	for (unsigned i = 0; i < PROBES_MAX; i++)
 		q->checks[i].is_wanted = false;
 }
@@ -115,16 +125,19 @@ questions_forget(struct questions *q)
 uint64_t
 questions_step(struct questions *q, uint64_t now_us)
 {
-	bool is_checking = answer_checks(q, now_us);
+	uint64_t check_us = answer_checks(q, now_us) ? now_us + SOON_US : UINT64_MAX;
 
+	/* Where the link has no room: it tells when it has, or that it is gone. */
+	if (send_turned_down(q) < 0)
+		return check_us;
 	if (q->n > 0) {
 		struct question *first = &q->queue[0];
 		int rc = first->is_done ? 0 : answer(q, first, now_us);
 
 		if (rc == 0 && first->is_done)
 			rc = send_answered(q, first->message.any.request, first->error, first->n);
-		if (rc < 0) /* the link tells when there is room, or that it is gone */
-			return is_checking ? now_us + SOON_US : UINT64_MAX;
+		if (rc < 0)
+			return check_us;
 		if (first->is_done) {
 			q->n--;
 			memmove(&q->queue[0], &q->queue[1], q->n * sizeof(q->queue[0]));
@@ -132,7 +145,7 @@ questions_step(struct questions *q, uint64_t now_us)
 			return now_us + SOON_US;
 		}
 	}
-	return q->n > 0 ? now_us : is_checking ? now_us + SOON_US : UINT64_MAX;
+	return q->n > 0 ? now_us : check_us;
 }
 
 static int
@@ -146,6 +159,35 @@ send_answered(struct questions *q, uint32_t request, int32_t error, uint64_t n)
 	};
 
 	return link_send(q->link, &m.header, -1);
+}
+
+static int
+turn_down(struct questions *q, uint32_t request, int32_t error, struct err *err)
+{
+	if (q->n_turned_down == QUESTIONS_TURNED_DOWN_MAX)
+		return err_set(err, -EPROTO,
+			"%u questions more than can be answered, of which no answer is read",
+			q->n_turned_down);
+	q->turned_down[q->n_turned_down++] = (struct turned_down){request, error};
+	send_turned_down(q);
+	return 0;
+}
+
+/* 0, or negative: the link takes no more. */
+static int
+send_turned_down(struct questions *q)
+{
+	unsigned n = 0;
+	int rc = 0;
+
+	while (n < q->n_turned_down && rc == 0) {
+		rc = send_answered(q, q->turned_down[n].request, q->turned_down[n].error, 0);
+		n += rc == 0;
+	}
+	q->n_turned_down -= n;
+	memmove(&q->turned_down[0], &q->turned_down[n],
+		q->n_turned_down * sizeof(q->turned_down[0]));
+	return rc;
 }
 
 /* A piece of the answer.  0, or negative: the link takes no more. */
@@ -379,10 +421,8 @@ take_check(struct questions *q, const struct karmalb_check_slot *m, struct err *
 		m->timeout_ms > KARMALB_CHECK_TIMEOUT_MAX_MS)
 		return err_set(
 			err, -EPROTO, "CHECK_SLOT of slot %u within %u ms", m->slot, m->timeout_ms);
-	if (m->slot >= tables->n_slots || tables->slots[m->slot].listen.protocol != IPPROTO_TCP) {
-		send_answered(q, m->request, -ENOENT, 0);
-		return 0;
-	}
+	if (m->slot >= tables->n_slots || tables->slots[m->slot].listen.protocol != IPPROTO_TCP)
+		return turn_down(q, m->request, -ENOENT, err);
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
 		struct probe *p = probe_at(q, i);
 
@@ -397,8 +437,7 @@ take_check(struct questions *q, const struct karmalb_check_slot *m, struct err *
 		errands_order(&q->instance->workers[0].errands);
 		return 0;
 	}
-	send_answered(q, m->request, -EBUSY, 0);
-	return 0;
+	return turn_down(q, m->request, -EBUSY, err);
 }
 
 static int

@@ -15,6 +15,8 @@
 
 #define QUESTIONS_MAX     16   /* unanswered, checks not counted; more are answered -EBUSY */
 #define QUESTIONS_RECORDS 4096 /* looked at in one turn */
+/* Answers of -EBUSY and the like that wait for room on the link; who asks for more has to read. */
+#define QUESTIONS_TURNED_DOWN_MAX 1024
 
 struct instance;
 struct link;
@@ -28,7 +30,10 @@ questions_create(struct instance *instance, struct link *link);
 void
 questions_free(struct questions *q);
 
-/* A question came.  0, or -EPROTO with a sentence when a field is out of range. */
+/*
+ * A question came.  0, or -EPROTO with a sentence when a field is out of range, or when somebody
+ * asks and asks and reads no answer.
+ */
 int
 questions_take(struct questions *q, const struct karmalb_header *message, struct err *err);
 

@@ -116,19 +116,14 @@ int
 link_send(struct link *l, const struct karmalb_header *message, int fd)
 {
 	const struct karmalb_question *any = (const struct karmalb_question *)message;
-	const struct karmalb_answered *answered = (const struct karmalb_answered *)message;
 
 	must(fd == -1 && message->version == KARMALB_PROTOCOL_VERSION);
 	must(message->size == karmalb_message_size(message->message));
 	must(any->request < n_asked && asked[any->request].is_open);
 	struct asked *a = &asked[any->request];
 
-	if (l->room == 0) {
-		/* One that is turned away is not told again. */
-		if (message->message == KARMALB_MESSAGE_ANSWERED && answered->error != 0)
-			a->is_open = false;
+	if (l->room == 0)
 		return -EAGAIN;
-	}
 	l->room--;
 	switch (message->message) {
 	case KARMALB_MESSAGE_FLOW:
@@ -141,7 +136,7 @@ link_send(struct link *l, const struct karmalb_header *message, int fd)
 		break;
 	default:
 		must(message->message == KARMALB_MESSAGE_ANSWERED);
-		book_answered(a, answered);
+		book_answered(a, (const struct karmalb_answered *)message);
 	}
 	return 0;
 }

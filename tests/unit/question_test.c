@@ -351,6 +351,55 @@ START_TEST(one_question_too_many_is_answered_busy)
 }
 END_TEST
 
+/* Whatever it is turned down for; in the order in which they came, before what is looked for. */
+START_TEST(questions_that_are_turned_down_are_answered_over_a_full_link)
+{
+	setup();
+	link_.room = 0;
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		ck_assert_int_eq(find(100 + i, 1), 0);
+	ck_assert_int_eq(find(200, 1), 0);
+	ck_assert_int_eq(check_slot(201, f[0].tables.n_slots, 100), 0);
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		ck_assert_int_eq(check_slot(300 + i, 0, 100), 0);
+	ck_assert_int_eq(check_slot(202, 0, 100), 0);
+	ck_assert_uint_lt(questions_step(questions, karmalb_now_us()), UINT64_MAX);
+	ck_assert_uint_eq(link_.n, 0);
+	link_.room = 2;
+	step();
+	ck_assert_uint_eq(link_.n, 2);
+	link_.room = UINT32_MAX;
+	step();
+	check_answered(0, 200, -EBUSY, 0);
+	check_answered(1, 201, -ENOENT, 0);
+	check_answered(2, 202, -EBUSY, 0);
+	ck_assert_uint_eq(link_.n, 3 + QUESTIONS_MAX);
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		check_answered(3 + i, 100 + i, 0, 0);
+	teardown();
+}
+END_TEST
+
+/* And no answer to who left. */
+START_TEST(who_asks_and_asks_and_does_not_read_is_refused)
+{
+	setup();
+	link_.room = 0;
+	for (uint32_t i = 0; i < QUESTIONS_TURNED_DOWN_MAX; i++)
+		ck_assert_int_eq(check_slot(i, f[0].tables.n_slots, 100), 0);
+	ck_assert_int_eq(check_slot(1, f[0].tables.n_slots, 100), -EPROTO);
+	ck_assert_str_eq(
+		err.text, "1024 questions more than can be answered, of which no answer is read");
+	questions_forget(questions);
+	link_.room = UINT32_MAX;
+	ck_assert_uint_eq(step(), UINT64_MAX);
+	ck_assert_uint_eq(link_.n, 0);
+	ck_assert_int_eq(check_slot(2, f[0].tables.n_slots, 100), 0);
+	check_answered(0, 2, -ENOENT, 0);
+	teardown();
+}
+END_TEST
+
 START_TEST(asker_that_leaves_gets_nothing_more_and_the_next_one_all)
 {
 	setup();
@@ -466,6 +515,8 @@ main(void)
 		limit_out_of_range_is_refused, flow_is_found_with_whichever_worker,
 		flow_that_is_not_there_is_not_found, full_link_interrupts_and_loses_nothing,
 		one_question_too_many_is_answered_busy,
+		questions_that_are_turned_down_are_answered_over_a_full_link,
+		who_asks_and_asks_and_does_not_read_is_refused,
 		asker_that_leaves_gets_nothing_more_and_the_next_one_all,
 		reset_is_answered_when_all_workers_are_done,
 		reset_of_one_that_left_does_not_mix_with_the_next,
