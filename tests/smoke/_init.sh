@@ -192,7 +192,8 @@ world_ipv6() {
 	in_ns "$1" ip addr add "$3/64" dev "$2" nodad
 }
 
-# configure_two_ports MIRRORS [SETTINGS_OF_SERVICES [DATAPLANE_LINES]]: services web and web6.
+# configure_two_ports MIRRORS [SETTINGS_OF_SERVICES [DATAPLANE_LINES [SERVICE]]]: services web and
+# web6, and one more.
 configure_two_ports() {
 	local i mirrors='' mirrors6=''
 	for ((i = 1; i <= $1; i++)); do
@@ -210,6 +211,7 @@ configure_two_ports() {
 		services = (
 		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ]; mirrors = ( $mirrors ); },
 		  { name = "web6"; listen = [ "[$WORLD_VIP6]:80/tcp" ]; mirrors = ( $mirrors6 ); }
+		  ${4:+, $4}
 		);
 	END
 }
@@ -268,6 +270,11 @@ counter() {
 	ask_json 'SHOW STATUS' "r['$1']"
 }
 
+# of_worker NUMBER NAME: that counter of one worker.
+of_worker() {
+	counter "worker_$1_$2"
+}
+
 drops_are_at_least() {
 	[ "$(drops "$1")" -ge "$2" ]
 }
@@ -300,6 +307,53 @@ load_requests_more_than() {
 # load_is_flowing: the load runs and gets answers.
 load_is_flowing() {
 	wait_for 10 "the load to get answers" load_requests_more_than 50 || fail "no traffic"
+}
+
+# load_through CONNECTIONS CLIENTS RATE: the load until it has had more answers than that, and not one
+# failure; sets 'n_requests'.
+load_through() {
+	step "more than $1 connections, $2 at a time"
+	load_start --clients "$2" --rate "$3" --timeout-ms 20000
+	wait_for 60 "$1 requests" load_requests_more_than "$1" || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
+	load_stop
+	cat "$WORLD_DIR/load.json"
+	expect_equal "failed requests" "$(load_failed)" 0
+	# shellcheck disable=SC2034 # for the story
+	n_requests=$(load_value 'r["requests"]')
+}
+
+# expect_flows LOW HIGH: opened so far, once they have been counted.
+expect_flows() {
+	wait_for 10 "$1 flows to be counted" counter_is_between flows_opened "$1" "$2" ||
+		fail "flows: $(counter flows_opened), expected $1 to $2"
+}
+
+# expect_download BYTES MIRROR...: a file of that size from any of them arrives as it was sent.
+expect_download() {
+	local size=$1 m
+	shift
+	step "a download of $size bytes"
+	head -c "$size" /dev/urandom >"$WORLD_DIR/sent"
+	for m in "$@"; do
+		cp "$WORLD_DIR/sent" "$WORLD_DIR/$m/body/file"
+	done
+	in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/file" ||
+		fail "the download failed"
+	cmp "$WORLD_DIR/got" "$WORLD_DIR/sent" || fail "the download is not what was sent"
+}
+
+# All that the ports took was handled, and all that was handled left or was dropped for a reason.
+books_are_even() {
+	ask_json 'SHOW STATUS' "(lambda taken: int(r['rx_packets'] == taken('steered') - taken('rx_missed') and
+		r['tx_packets'] == r['rx_packets'] - r['dropped'] and
+		r['flows_opened'] == sum(r[f'worker_{w}_flows_opened'] for w in range(r['workers']))))(
+		lambda what: sum(v for k, v in r.items() if k.startswith('port_') and k.endswith('_' + what)))" |
+		grep -qx 1
+}
+
+expect_even_books() {
+	wait_for 10 "the books to be even" books_are_even ||
+		fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k or 'missed' in k or 'flows_opened' in k}")"
 }
 
 # capture NAME NAMESPACE FILTER: tcpdump into that file; end_capture NAME prints the packets.

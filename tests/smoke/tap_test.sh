@@ -51,14 +51,6 @@ plug_in() {
 	done
 }
 
-load_is_done() {
-	load_requests_more_than 3000
-}
-
-of_worker() {
-	counter "worker_$1_$2"
-}
-
 make_world 2
 configure_tap
 DATAPLANE_OPTIONS=(--workers "$(worker_cpus 2)")
@@ -68,15 +60,8 @@ plug_in
 controlplane_start || fail "the control plane did not start"
 wait_for 20 "a first answer" fetch || fail "no answer through the tap"
 
-step "more than 3000 connections, 64 at a time"
-load_start --clients 64 --rate 800 --timeout-ms 20000
-wait_for 60 "3000 requests" load_is_done || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
-load_stop
-cat "$WORLD_DIR/load.json"
-expect_equal "failed requests" "$(load_failed)" 0
-n_requests=$(load_value 'r["requests"]')
-wait_for 10 "all flows to be counted" counter_is_between flows_opened "$((n_requests + 1))" "$((n_requests + 30))" ||
-	fail "flows: $(counter flows_opened), connections: $n_requests"
+load_through 3000 64 800
+expect_flows "$((n_requests + 1))" "$((n_requests + 30))"
 for w in 0 1; do
 	# One standard deviation of a fair draw is 1.8 %.
 	expect_between "flows of worker $w, in % of an even share" \
@@ -87,9 +72,4 @@ expect_equal "finished packets that had to change workers" "$(counter tx_handed_
 step "received packets that changed workers: $(counter handed_over) of $(counter rx_packets)"
 expect_between "received packets that changed workers" "$(counter handed_over)" 1 "$(counter rx_packets)"
 
-step "a download of 4 MB"
-head -c 4000000 /dev/urandom >"$WORLD_DIR/m1/body/file"
-cp "$WORLD_DIR/m1/body/file" "$WORLD_DIR/m2/body/file"
-in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/file" ||
-	fail "the download failed"
-cmp "$WORLD_DIR/got" "$WORLD_DIR/m1/body/file" || fail "the download is not what was sent"
+expect_download 4000000 m1 m2

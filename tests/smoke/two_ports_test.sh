@@ -6,64 +6,6 @@
 # rings to it; what has no room is dropped and counted, and nothing else is lost.
 . "$(dirname "$0")/_init.sh"
 
-# link_back NAMESPACE INTERFACE ADDRESS: plugs it into the mirrors' own network.
-link_back() {
-	in_ns net ip link add "$1-back" type veth peer name "$2" netns "$WORLD-$1"
-	in_ns net ip link set "$1-back" master back up
-	in_ns "$1" ip addr add "$3/24" dev "$2"
-	in_ns "$1" ip link set "$2" up
-}
-
-make_two_networks() {
-	local m
-	world_create 0
-	in_ns net ip link add back type bridge
-	in_ns net ip link set back up
-	link_back lb eth1 10.98.0.1
-	for m in 1 2; do
-		world_namespace "m$m"
-		link_back "m$m" eth0 "10.98.0.10$m"
-		mirror_configure "m$m" 0 timer
-		mirror_start "m$m" || fail "m$m did not start"
-	done
-}
-
-configure_two_networks() {
-	cat >"$WORLD_DIR/karmalb.conf" <<-END
-		config_version = 1;
-		dataplane = {
-		  ports = ( { name = "front"; device = "af_xdp:eth0"; },
-		            { name = "back";  device = "af_xdp:eth1"; } );
-		  sources = [ "10.98.0.240/28" ];
-		  huge_pages = "0"; max_flows = 65536;
-		};
-		services = (
-		  { name = "web"; listen = [ "$WORLD_VIP:80/tcp" ];
-		    ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "20s";
-		    mirrors = ( { name = "m1"; address = "10.98.0.101"; },
-		                { name = "m2"; address = "10.98.0.102"; } );
-		  },
-		  { name = "log"; listen = [ "$WORLD_VIP:514/udp" ];
-		    ha_strategy = "random"; ha_ping_interval = "0"; udp_answers = false;
-		    mirrors = ( { name = "m1"; address = "10.98.0.101"; } );
-		  }
-		);
-	END
-}
-
-load_is_done() {
-	load_requests_more_than 5000
-}
-
-of_worker() {
-	counter "worker_$1_$2"
-}
-
-books_are_even() {
-	ask_json 'SHOW STATUS' "int(r['rx_packets'] == sum(r[f'port_{p}_steered'] - r[f'port_{p}_rx_missed'] for p in (0, 1))
-		and r['tx_packets'] == r['rx_packets'] - r['dropped'])" | grep -qx 1
-}
-
 # thread_of WORKER: its id.
 thread_of() {
 	local task
@@ -108,22 +50,18 @@ lines_are_at_least() {
 	[ "$(lines_arrived)" -ge "$1" ]
 }
 
-make_two_networks
+make_world_of_two_ports 2
 scripted_start m1 sink 514
-configure_two_networks
+configure_two_ports 2 'ha_strategy = "random"; ha_ping_interval = "0"; agent_connect_timeout = "20s";' \
+	'huge_pages = "0"; max_flows = 65536;' \
+	"{ name = \"log\"; listen = [ \"$WORLD_VIP:514/udp\" ]; udp_answers = false;
+	   mirrors = ( { name = \"m1\"; address = \"10.98.0.101\"; } ); }"
 DATAPLANE_OPTIONS=(--workers "$(worker_cpus 2)")
 dataplane_start || fail "the data plane did not start"
 controlplane_start || fail "the control plane did not start"
 
-step "more than 5000 connections, 64 at a time"
-load_start --clients 64 --rate 1500 --timeout-ms 20000
-wait_for 60 "5000 requests" load_is_done || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
-load_stop
-cat "$WORLD_DIR/load.json"
-expect_equal "failed requests" "$(load_failed)" 0
-n_requests=$(load_value 'r["requests"]')
-wait_for 10 "$n_requests flows to be counted" counter_is_between flows_opened "$n_requests" "$n_requests" ||
-	fail "flows: $(counter flows_opened), connections: $n_requests"
+load_through 5000 64 1500
+expect_flows "$n_requests" "$n_requests"
 for w in 0 1; do
 	# One standard deviation of a fair draw is 1.4 %.
 	expect_between "flows of worker $w, in % of an even share" \
@@ -134,15 +72,8 @@ for w in 0 1; do
 		"$(of_worker "$w" tx_handed_over)" 1000 1000000
 done
 
-step "a download of 8 MB"
-head -c 8000000 /dev/urandom >"$WORLD_DIR/m1/body/file"
-cp "$WORLD_DIR/m1/body/file" "$WORLD_DIR/m2/body/file"
-in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/file" ||
-	fail "the download failed"
-cmp "$WORLD_DIR/got" "$WORLD_DIR/m1/body/file" || fail "the download is not what was sent"
-
-wait_for 10 "the books to be even" books_are_even ||
-	fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k}")"
+expect_download 8000000 m1 m2
+expect_even_books
 
 step "8000 datagrams of 64 flows keep their order"
 send_datagrams 1 8000
@@ -172,5 +103,4 @@ for ((i = 0; i < 20; i++)); do
 done
 arrived=$(lines_arrived) || fail "datagrams out of order: $arrived"
 step "lines: $arrived"
-wait_for 10 "the books to be even" books_are_even ||
-	fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k}")"
+expect_even_books

@@ -12,21 +12,9 @@ spread() {
 		for x in (min(n), max(n))])([r[f'worker_{w}_$2'] for w in range($1)])"
 }
 
-# All that the port took was handled, and all that was handled left or was dropped for a reason.
-books_are_even() {
-	ask_json 'SHOW STATUS' "int(r['rx_packets'] == r['port_0_steered'] - r['port_0_rx_missed'] and
-		r['tx_packets'] == r['rx_packets'] - r['dropped'] and
-		r['flows_opened'] == sum(r[f'worker_{w}_flows_opened'] for w in range(r['workers'])))" |
-		grep -qx 1
-}
-
-load_is_done() {
-	load_requests_more_than 6000
-}
-
 # run_with CPUS: one worker on each.
 run_with() {
-	local list n n_requests lowest highest m by_client
+	local list n lowest highest m by_client
 	IFS=, read -ra list <<<"$1"
 	n=${#list[@]}
 	step "$n workers on CPUs $1"
@@ -35,16 +23,9 @@ run_with() {
 	controlplane_start || fail "the control plane did not start"
 	expect_equal "workers" "$(counter workers)" "$n"
 
-	step "more than 6000 connections, 96 at a time"
 	for m in m1 m2 m3; do : >"$WORLD_DIR/$m/access"; done
-	load_start --clients 96 --rate 1500 --timeout-ms 20000
-	wait_for 60 "6000 requests" load_is_done || fail "the load stalls: $(cat "$WORLD_DIR/load.json")"
-	load_stop
-	cat "$WORLD_DIR/load.json"
-	expect_equal "failed requests" "$(load_failed)" 0
-	n_requests=$(load_value 'r["requests"]')
-	wait_for 10 "$n_requests flows to be counted" counter_is_between flows_opened "$n_requests" "$n_requests" ||
-		fail "flows: $(counter flows_opened), connections: $n_requests"
+	load_through 6000 96 1500
+	expect_flows "$n_requests" "$n_requests"
 
 	# One standard deviation of a fair draw is 1.8 % at most.
 	read -r lowest highest <<<"$(spread "$n" flows_opened)"
@@ -64,8 +45,7 @@ run_with() {
 
 	step "16 downloads of 4 MB from 16 addresses at a time"
 	download_all
-	wait_for 10 "the books to be even" books_are_even ||
-		fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k or 'flows_opened' in k}")"
+	expect_even_books
 	step "handed over: $(counter handed_over) received and $(counter tx_handed_over) finished packets, lost $(drops drop_handover_full) and $(drops drop_tx_handover_full)"
 	expect_between "packets handed over" "$(counter handed_over)" 1000 100000000
 }
