@@ -51,6 +51,9 @@ on_time(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	change->request.done(change->request.arg, &change->outcome);
+	/* Nobody turns it down any more. */
+	if (change->request.ended != NULL)
+		change->request.ended(change->request.ended_arg, NULL);
 	free(change);
 }
 
