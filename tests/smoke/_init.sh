@@ -356,6 +356,20 @@ expect_even_books() {
 		fail "books: $(ask_json 'SHOW STATUS' "{k: v for k, v in r.items() if 'packets' in k or 'drop' in k or 'steered' in k or 'missed' in k or 'flows_opened' in k}")"
 }
 
+# expect_no_traces: a world of one port is as it was before the data plane, but for the XDP program,
+# which may be somebody else's.
+expect_no_traces() {
+	expect_equal "addresses" "$(in_ns lb ip -4 -o addr show dev eth0 | awk '{ print $4 }')" 10.99.0.1/24
+	expect_equal "qdiscs" "$(in_ns lb tc qdisc show dev eth0 | grep -c clsact || true)" 0
+	[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
+}
+
+# "xdp" alone may stand in the name of the namespace.
+expect_nothing_left() {
+	expect_no_traces
+	expect_equal "XDP programs" "$(in_ns lb ip link show dev eth0 | grep -c prog/xdp || true)" 0
+}
+
 # capture NAME NAMESPACE FILTER: tcpdump into that file; end_capture NAME prints the packets.
 capture() {
 	spawn "$1" "$2" tcpdump -n -l -i eth0 -w "$WORLD_DIR/$1.pcap" -U --immediate-mode "$3"

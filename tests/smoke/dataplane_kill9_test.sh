@@ -30,10 +30,7 @@ expect_equal "RST of the kernel for the VIP" "$(end_capture rst)" ""
 step "a clean stop leaves nothing behind"
 finish controlplane
 finish dataplane
-expect_equal "addresses" "$(in_ns lb ip -4 -o addr show dev eth0 | awk '{ print $4 }')" 10.99.0.1/24
-expect_equal "XDP programs" "$(in_ns lb ip link show dev eth0 | grep -c xdp || true)" 0
-expect_equal "qdiscs" "$(in_ns lb tc qdisc show dev eth0 | grep -c clsact || true)" 0
-[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
+expect_nothing_left
 [ ! -e "$WORLD_DIR/control.sock" ] || fail "control.sock is still there"
 
 step "now the VIP is nobody's; and both start again as if nothing had been"

@@ -14,14 +14,7 @@ refused() {
 	expect_equal "exit status of $*" "$status" 1
 	expect_match "$*" "$(tail -n 1 <<<"$said")" "$pattern"
 	step "$(tail -n 1 <<<"$said")"
-	nothing_is_left
-}
-
-nothing_is_left() {
-	expect_equal "addresses" "$(in_ns lb ip -4 -o addr show dev eth0 | awk '{ print $4 }')" 10.99.0.1/24
-	expect_equal "XDP programs" "$(in_ns lb ip link show dev eth0 | grep -c xdp || true)" 0
-	expect_equal "qdiscs" "$(in_ns lb tc qdisc show dev eth0 | grep -c clsact || true)" 0
-	[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
+	expect_nothing_left
 }
 
 is_not_applied() {
@@ -65,7 +58,7 @@ expect_match "the log" "$(cat "$WORLD_DIR/log/dataplane")" 'huge pages: 1048576 
 fetch || fail "no answer"
 finish controlplane
 finish dataplane
-nothing_is_left
+expect_nothing_left
 
 step "a first list of services that cannot be served is taken back whole"
 in_ns lb sysctl -q -w net.ipv6.conf.eth0.disable_ipv6=0

@@ -29,15 +29,9 @@ refused() {
 	expect_match "the last line" "$said" \
 		"interface eth0 has a foreign XDP program, firewall \(id $foreign\); remove it with: ip link set dev eth0 $1\$"
 	expect_equal "the program's id" "$(program id)" "$foreign"
-	nothing_of_ours_is_left
+	expect_no_traces
 	in_ns lb bash -c "${said##*remove it with: }" || fail "what it says does not work"
 	expect_equal "the program" "$(program id)" ''
-}
-
-nothing_of_ours_is_left() {
-	expect_equal "addresses" "$(in_ns lb ip -4 -o addr show dev eth0 | awk '{ print $4 }')" 10.99.0.1/24
-	expect_equal "qdiscs" "$(in_ns lb tc qdisc show dev eth0 | grep -c clsact || true)" 0
-	[ ! -e "$WORLD_DIR/dataplane.sock" ] || fail "dataplane.sock is still there"
 }
 
 guard_drops_more_than() {
@@ -69,7 +63,7 @@ stop_says() {
 	expect_match "the log's end" "$(tail -n 3 "$WORLD_DIR/log/dataplane")" "$1"
 	grep -q 'stopped$' <(tail -n 1 "$WORLD_DIR/log/dataplane") || fail "no clean stop"
 	step "$(grep 'leaving it' "$WORLD_DIR/log/dataplane" | tail -n 1)"
-	nothing_of_ours_is_left
+	expect_no_traces
 }
 
 make_world 1
@@ -118,5 +112,4 @@ fetch || fail "no answer"
 expect_equal "RST for the VIP" "$(end_capture rst)" ""
 finish controlplane
 finish dataplane
-expect_equal "the program" "$(program id)" ''
-nothing_of_ours_is_left
+expect_nothing_left

@@ -161,8 +161,7 @@ echo "$good" >/etc/karmalb/karmalb.conf
 
 step "a stop ends both, and the interface is as it was"
 on_host systemctl stop karmalb || fail "systemctl stop"
-expect_equal "addresses left" "$(in_ns lb ip -o addr show dev eth0 | grep -c "$WORLD_VIP/" || true)" 0
-expect_equal "programs left" "$(in_ns lb ip -d link show dev eth0 | grep -c xdp || true)" 0
+expect_nothing_left
 slay systemd
 
 step "it is removed, then purged"

@@ -87,5 +87,4 @@ step "a clean stop leaves nothing behind"
 finish controlplane
 finish dataplane
 grep -q stopped "$WORLD_DIR/log/dataplane" || fail "the data plane did not stop by itself"
-expect_equal "addresses left" "$(in_ns lb ip -o addr show dev eth0 | grep -c "10.99.0.10/\|10.99.0.24[0-9]/\|10.99.0.25[0-9]/" || true)" 0
-expect_equal "programs left" "$(in_ns lb ip -d link show dev eth0 | grep -c xdp || true)" 0
+expect_nothing_left
