@@ -88,10 +88,18 @@ struct config_mirror {
 	uint64_t weight; /* 1 .. 1000 */
 	unsigned state;  /* enum settings_mirror_state */
 	uint16_t port;   /* host order; 0: the port of each listen */
-	/* A drain ends in maintenance then, by the wall clock, us since 1970; 0: it does not, nor
-	 * means it anything in another state.  A file cannot say it, only statements can. */
+	/* Read by config_drain_end_us().  A file cannot say it, only statements can. */
 	uint64_t drain_until_us;
 };
+
+/* When a drain ends in maintenance, by the wall clock, us since 1970; 0: it does not, or it is
+ * none.
+ */
+static inline uint64_t
+config_drain_end_us(const struct config_mirror *m)
+{
+	return m->state == SETTINGS_MIRROR_DRAIN ? m->drain_until_us : 0;
+}
 
 struct config_service {
 	char name[KARMALB_NAME_MAX]; /* unique */

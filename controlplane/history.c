@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <karmalb/clock.h>
 
@@ -29,12 +28,10 @@ void
 history_add(enum history_kind kind, const char *format, ...)
 {
 	struct history_entry *e = &ring[n_events % HISTORY_KEPT];
-	struct timespec now;
 	va_list args;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	e->number = ++n_events;
-	e->unix_us = (uint64_t)now.tv_sec * KARMALB_SECOND + (uint64_t)now.tv_nsec / 1000;
+	e->unix_us = karmalb_unix_now_us();
 	e->kind = kind;
 	va_start(args, format);
 	vsnprintf(e->text, sizeof(e->text), format, args);

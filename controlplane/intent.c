@@ -282,11 +282,10 @@ next_drain_end_us(const struct config *config)
 		const struct config_service *s = &config->services[i];
 
 		for (unsigned k = 0; k < s->n_mirrors; k++) {
-			const struct config_mirror *m = &s->mirrors[k];
+			uint64_t end_us = config_drain_end_us(&s->mirrors[k]);
 
-			if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0 &&
-				m->drain_until_us < next_us)
-				next_us = m->drain_until_us;
+			if (end_us != 0 && end_us < next_us)
+				next_us = end_us;
 		}
 	}
 	return next_us;
@@ -332,9 +331,9 @@ end_drains(struct config *wanted, uint64_t now_us, struct err *err)
 
 		for (unsigned k = 0; k < s->n_mirrors; k++) {
 			const struct config_mirror *m = &s->mirrors[k];
+			uint64_t end_us = config_drain_end_us(m);
 
-			if (m->state != SETTINGS_MIRROR_DRAIN || m->drain_until_us == 0 ||
-				m->drain_until_us > now_us)
+			if (end_us == 0 || end_us > now_us)
 				continue;
 			if (config_edit_mirror(wanted, s->name, m->name, &maintenance, err) < 0)
 				return -EINVAL;

@@ -53,11 +53,12 @@ print_service(const struct plan_change *c, FILE *out)
 static void
 print_state(const struct config_mirror *m, FILE *out)
 {
+	uint64_t end_us = config_drain_end_us(m);
 	char text[UNITS_TEXT_MAX];
 
 	fputs(settings_mirror_state_name(m->state), out);
-	if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0)
-		fprintf(out, " until %s", units_format_time(m->drain_until_us, text, sizeof(text)));
+	if (end_us != 0)
+		fprintf(out, " until %s", units_format_time(end_us, text, sizeof(text)));
 }
 
 static bool
@@ -152,11 +153,11 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 static void
 say_until(const struct config_mirror *m, FILE *out)
 {
+	uint64_t end_us = config_drain_end_us(m);
 	char text[UNITS_TEXT_MAX];
 
-	if (m->state == SETTINGS_MIRROR_DRAIN && m->drain_until_us != 0)
-		fprintf(out, " UNTIL '%s'",
-			units_format_time(m->drain_until_us, text, sizeof(text)));
+	if (end_us != 0)
+		fprintf(out, " UNTIL '%s'", units_format_time(end_us, text, sizeof(text)));
 	fputs(";\n", out);
 }
 

@@ -21,15 +21,14 @@
 #include "log.h"
 
 static void
-apply_line(struct config **config, const struct config *file, const char *line,
+apply_line(struct config **config, const struct edit_base *base, const char *line,
 	struct state_report *report)
 {
-	const struct edit_base base = {.file = file, .now_unix_us = karmalb_unix_now_us()};
 	struct err err;
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return;
-	if (edit_text(config, &base, line, &err) == 0) {
+	if (edit_text(config, base, line, &err) == 0) {
 		report->n_applied++;
 		return;
 	}
@@ -43,6 +42,7 @@ int
 state_file_apply(const char *path, struct config **config, const struct config *file,
 	struct state_report *report, struct err *err)
 {
+	const struct edit_base base = {.file = file, .now_unix_us = karmalb_unix_now_us()};
 	FILE *input = fopen(path, "re");
 	char *line = NULL;
 	size_t size = 0;
@@ -59,7 +59,7 @@ state_file_apply(const char *path, struct config **config, const struct config *
 	}
 	while ((n = getline(&line, &size, input)) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		apply_line(config, file, line, report);
+		apply_line(config, &base, line, report);
 	}
 	free(line);
 	fclose(input);
