@@ -22,6 +22,7 @@
 #include <karmalb/clock.h>
 
 #include "collect.h"
+#include "counter.h"
 #include "intent.h"
 #include "owner.h"
 #include "port_memory.h"
@@ -453,8 +454,7 @@ uint64_t
 ring_world_count(
 	const struct ring_world *world, unsigned worker, enum karmalb_worker_counter counter)
 {
-	return __atomic_load_n(
-		&world->instance.workers[worker].pipeline.counters[counter], __ATOMIC_RELAXED);
+	return counter_read(&world->instance.workers[worker].pipeline.counters[counter]);
 }
 
 uint64_t
