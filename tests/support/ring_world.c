@@ -117,7 +117,8 @@ new_pool(const struct ports *ports)
 	return pool;
 }
 
-/* EAL with the packet pool, for whose one piece there is room at first only: for any world. */
+/* EAL with the packet pool, for whose one piece there is room at first only: for any world, and as
+ * for AF_XDP, which asks most of it. */
 static struct rte_mempool *
 start_eal(struct eal *eal)
 {
@@ -128,7 +129,7 @@ start_eal(struct eal *eal)
 	if (pool != NULL)
 		return pool;
 	for (unsigned i = 0; i < largest.n; i++)
-		largest.port[i] = (struct port){.kind = PORT_VDEV, .n_queues = 1, .mtu = MTU};
+		largest.port[i] = (struct port){.kind = PORT_AF_XDP, .n_queues = 1, .mtu = MTU};
 	conf.plain_size =
 		ports_memory_size(&largest, false) + RING_WORLD_WORKERS_MAX * WORKER_MEMORY_SIZE;
 	choose_cpus(&conf);

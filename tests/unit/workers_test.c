@@ -5,7 +5,10 @@
  * come out in their order.
  */
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <rte_mempool.h>
 
 #include <karmalb/clock.h>
 
@@ -512,6 +515,33 @@ START_TEST(full_rings_of_a_worker_that_never_runs_leak_nothing)
 }
 END_TEST
 
+/* The driver of DPDK 22.11 gives the kernel as many bytes as the buffers have, from their first on.
+ */
+START_TEST(no_packet_buffer_lies_beyond_what_the_af_xdp_driver_shows_the_kernel)
+{
+	start(2, 1, 1);
+	struct rte_mempool *pool = world.instance.ports.pool;
+	size_t size = pool->header_size + pool->elt_size + pool->trailer_size;
+	const char *first = STAILQ_FIRST(&pool->mem_list)->addr;
+	unsigned n_free = rte_mempool_avail_count(pool), n = 0;
+	void **buffers = calloc(n_free, sizeof(*buffers));
+
+	ck_assert_ptr_nonnull(buffers);
+	/* But for those that workers of a world before hold in their caches. */
+	while (n < n_free && rte_mempool_get(pool, &buffers[n]) == 0)
+		n++;
+	ck_assert_uint_gt(n, n_free / 2);
+	for (unsigned i = 0; i < n; i++)
+		ck_assert_uint_le(
+			(size_t)((const char *)buffers[i] - pool->header_size - first) + size,
+			pool->populated_size * size);
+	rte_mempool_put_bulk(pool, buffers, n);
+	free(buffers);
+	ck_assert_uint_lt(n_free, pool->populated_size); /* there were such */
+	ring_world_close(&world);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -522,7 +552,8 @@ main(void)
 		three_workers_on_two_ports_lose_and_reorder_nothing,
 		of_a_flood_every_packet_comes_out_in_order_or_is_counted,
 		full_rings_are_counted_and_give_all_they_hold_when_their_worker_runs,
-		full_rings_of_a_worker_that_never_runs_leak_nothing, NULL};
+		full_rings_of_a_worker_that_never_runs_leak_nothing,
+		no_packet_buffer_lies_beyond_what_the_af_xdp_driver_shows_the_kernel, NULL};
 
 	return suite_run("workers", tests);
 }
