@@ -90,22 +90,16 @@ check_service(void)
 	return web_read_answer(fd);
 }
 
-static void
-assert_says(const char *answer, const char *words)
-{
-	ck_assert_msg(strstr(answer, words) != NULL, "'%s' lacks '%s'", answer, words);
-}
-
 START_TEST(each_mirror_is_pinged_now_though_pings_are_off)
 {
 	const char *answer;
 
 	begin("ha_ping_interval = \"0\";");
 	answer = check_service();
-	assert_says(answer, "open; ping: answered (");
-	assert_says(answer, "silent; ping: connection refused (");
-	assert_says(answer, " ms); before: off");
-	assert_says(answer,
+	web_assert_says(answer, "open; ping: answered (");
+	web_assert_says(answer, "silent; ping: connection refused (");
+	web_assert_says(answer, " ms); before: off");
+	web_assert_says(answer,
 		"2 checked: 1 open, 0 refused, 1 silent, 0 else; pings: 1 answered, 1 failed");
 }
 END_TEST
@@ -117,8 +111,8 @@ START_TEST(a_mirror_in_maintenance_is_pinged_too)
 	begin("ha_ping_interval = \"0\";");
 	fd = web_ask("SET MIRROR web.m1 STATE = maintenance");
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
-	assert_says(web_read_answer(fd), "in force");
-	assert_says(check_service(), "pings: 1 answered, 1 failed");
+	web_assert_says(web_read_answer(fd), "in force");
+	web_assert_says(check_service(), "pings: 1 answered, 1 failed");
 }
 END_TEST
 
@@ -129,9 +123,9 @@ START_TEST(the_kind_of_ping_is_the_service_s)
 	/* The regular pings, which fail as well, must not count meanwhile. */
 	begin("ping = \"http\"; ha_ping_interval = \"300ms\"; dead_after = 1000;");
 	answer = check_service();
-	assert_says(answer, "open; ping: connected, but no answer in 300 ms (");
-	assert_says(answer, "silent; ping: connection refused (");
-	assert_says(answer, "pings: 0 answered, 2 failed");
+	web_assert_says(answer, "open; ping: connected, but no answer in 300 ms (");
+	web_assert_says(answer, "silent; ping: connection refused (");
+	web_assert_says(answer, "pings: 0 answered, 2 failed");
 }
 END_TEST
 
@@ -141,9 +135,9 @@ START_TEST(no_ping_is_said_to_be_none)
 
 	begin("ping = \"none\";");
 	answer = check_service();
-	assert_says(answer, "open; ping: none; before: off");
-	assert_says(answer, "silent; ping: none; before: off");
-	assert_says(answer, "pings: 0 answered, 0 failed");
+	web_assert_says(answer, "open; ping: none; before: off");
+	web_assert_says(answer, "silent; ping: none; before: off");
+	web_assert_says(answer, "pings: 0 answered, 0 failed");
 }
 END_TEST
 
@@ -162,9 +156,9 @@ START_TEST(where_all_is_udp_mirrors_are_pinged_at_their_ping_port)
 	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
 	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
 	answer = web_read_answer(web_ask("CHECK SERVICE web"));
-	assert_says(answer, "no TCP; ping: answered (");
-	assert_says(answer, "before: none yet");
-	assert_says(answer, "pings: 1 answered, 0 failed");
+	web_assert_says(answer, "no TCP; ping: answered (");
+	web_assert_says(answer, "before: none yet");
+	web_assert_says(answer, "pings: 1 answered, 0 failed");
 }
 END_TEST
 
@@ -172,8 +166,8 @@ START_TEST(pings_of_checks_count_for_nothing)
 {
 	begin("ha_ping_interval = \"1h\"; dead_after = 2;");
 	for (unsigned i = 0; i < N_CHECKS; i++)
-		assert_says(check_service(), "pings: 1 answered, 1 failed");
-	assert_says(check_service(), "before: none yet");
+		web_assert_says(check_service(), "pings: 1 answered, 1 failed");
+	web_assert_says(check_service(), "before: none yet");
 	ck_assert_ptr_null(fake_next_intent(&web.fake, 200));
 	ck_assert_uint_eq(fake_count_in_log(&web.fake, "-> dead"), 0);
 }
@@ -202,7 +196,7 @@ START_TEST(whoever_hangs_up_leaves_nothing)
 	unsigned n_before, n_tries = 0;
 
 	begin("ping = \"http\"; ha_ping_interval = \"1h\";");
-	assert_says(web_read_answer(web_ask("SHOW STATUS")), "connected");
+	web_assert_says(web_read_answer(web_ask("SHOW STATUS")), "connected");
 	n_before = count_descriptors(); /* that of the answer may be among them yet */
 	for (unsigned i = 0; i < N_CHECKS; i++) {
 		int fd = web_ask("CHECK SERVICE web");
@@ -213,7 +207,7 @@ START_TEST(whoever_hangs_up_leaves_nothing)
 	while (count_descriptors() > n_before && n_tries++ < 2000)
 		usleep(10000);
 	ck_assert_uint_le(count_descriptors(), n_before);
-	assert_says(web_read_answer(web_ask("SHOW STATUS")), "connected");
+	web_assert_says(web_read_answer(web_ask("SHOW STATUS")), "connected");
 }
 END_TEST
 

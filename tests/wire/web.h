@@ -10,6 +10,10 @@
 #define WEB_PROMPT_MS 3000 /* for what happens at once on an idle machine */
 #define WEB_INSTANCE  UINT64_C(0x1234)
 
+/* Its time limits as configured. */
+#define WEB_CONNECT_MS 1000
+#define WEB_QUERY_MS   3000
+
 struct web {
 	struct fake fake;
 	struct karmalb_slot_totals totals[4];
@@ -46,3 +50,37 @@ web_ask(const char *statement);
 /* The whole answer; valid until the next call. */
 const char *
 web_read_answer(int fd);
+
+/* ---- changes ---- */
+
+/* A statement on its way, and the transaction that it led to. */
+struct web_change {
+	int fd;
+	struct intent *intent;
+};
+
+/* The data plane is welcome and has the service as configured. */
+void
+web_begin(void);
+
+struct web_change
+web_send_change(const char *statement);
+/* Its author is answered so; frees the transaction. */
+void
+web_assert_told(struct web_change *c, const char *words);
+
+void
+web_assert_says(const char *answer, const char *words);
+/* A statement that is answered at once. */
+void
+web_assert_shows(const char *statement, const char *words);
+
+/* The next transaction has these time limits, and is taken. */
+void
+web_expect_limits(unsigned connect_ms, unsigned query_ms);
+/* There is no next transaction. */
+void
+web_expect_silence(void);
+/* The log has it 'n' times, soon. */
+void
+web_expect_in_log(const char *words, unsigned n);
