@@ -4,8 +4,6 @@
  * messages from the data plane, outcomes of pings, changes of settings, or the time for which the
  * last tick set the timer.
  */
-#include "balance.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,53 +11,23 @@
 
 #include <event2/event.h>
 
+#include "balance_inside.h"
 #include "config.h"
 #include "config_edit.h"
 #include "dplink.h"
-#include "epochs.h"
-#include "err.h"
 #include "history.h"
 #include "inquiry.h"
 #include "log.h"
 #include "model.h"
 #include "observe.h"
-#include "pending.h"
 #include "ping.h"
 #include "pingers.h"
 #include "reaction.h"
 #include "shares.h"
 #include "status.h"
 #include "transaction.h"
-#include "undo.h"
 
 #define TICK_MAX_US KARMALB_SECOND /* rates want to be sampled that often */
-
-struct balance {
-	struct event_base *base;
-	struct model *model;
-	const struct config *config; /* what the model was made from */
-	struct undo_list undo;       /* changes that the data plane has not answered */
-	struct dplink *link;
-	struct event *timer;
-	struct pending_list pending;
-	struct transaction *sent; /* the newest on this link; NULL: none; of 'epochs' */
-	struct epochs epochs;
-	struct inquiries *inquiries;
-	struct pingers *pingers;
-};
-
-static void
-balance_tick(struct balance *b, uint64_t now_us);
-static void
-go_back(struct balance *b, const struct karmalb_applied *applied, const char *why);
-
-/* What was dropped is kept as long as a change may be taken back. */
-static void
-forget_dropped(struct balance *b)
-{
-	if (undo_is_empty(&b->undo))
-		model_forget_dropped(b->model);
-}
 
 /* ---- the loop ---- */
 
@@ -115,8 +83,8 @@ earlier(uint64_t a_us, uint64_t b_us)
 	return a_us < b_us ? a_us : b_us;
 }
 
-static void
-set_timer(struct balance *b, uint64_t now_us)
+void
+balance_set_timer(struct balance *b, uint64_t now_us)
 {
 	const struct model *model = b->model;
 	uint64_t wake_us = earlier(now_us + TICK_MAX_US, pending_wake_us(&b->pending));
@@ -129,8 +97,7 @@ set_timer(struct balance *b, uint64_t now_us)
 				    .tv_usec = (suseconds_t)(wait_us % KARMALB_SECOND)});
 }
 
-/* Observations in, decisions out.  Cheap when there is nothing new: a pass over the mirrors. */
-static void
+void
 balance_tick(struct balance *b, uint64_t now_us)
 {
 	model_sample_rates(b->model, now_us);
@@ -139,7 +106,7 @@ balance_tick(struct balance *b, uint64_t now_us)
 	if (announce(b) < 0)
 		log_error("out of memory: shares not announced");
 	pending_expire(&b->pending, now_us);
-	set_timer(b, now_us);
+	balance_set_timer(b, now_us);
 }
 
 static void
@@ -201,44 +168,6 @@ on_port_status(struct balance *b, const void *message)
 	history_add(HISTORY_PORT, "port %s (%s): %s", m->name, m->device, change);
 }
 
-/* Those who were told that nobody knew look here. */
-static void
-tell_late(struct balance *b, const struct karmalb_applied *applied)
-{
-	uint64_t took_us;
-
-	if (!pending_came_late(&b->pending, applied, &took_us))
-		return;
-	log_info("what was not confirmed in time is in force after %.1f s",
-		(double)took_us / KARMALB_SECOND);
-	history_add(HISTORY_DATAPLANE, "what was not confirmed in time is in force after %.1f s",
-		(double)took_us / KARMALB_SECOND);
-}
-
-static void
-on_applied(struct balance *b, const void *message)
-{
-	const struct karmalb_applied *m = message;
-	const char *why = m->sentence[0] != '\0' ? m->sentence : strerror(-m->error);
-
-	/* Gave way to a newer epoch, whose answer will decide. */
-	if (m->error == -ECANCELED)
-		return;
-	observe_applied(b->model, m);
-	reaction_applied(b->model, m);
-	pending_applied(&b->pending, m);
-	if (m->error == 0) {
-		tell_late(b, m);
-		epochs_note(&b->epochs, m->epoch, m->applied_us);
-		undo_accept(&b->undo, m->epoch);
-		forget_dropped(b);
-		return;
-	}
-	log_error("data plane did not take epoch %u: %s", m->epoch, why);
-	history_add(HISTORY_DATAPLANE, "data plane did not take epoch %u: %s", m->epoch, why);
-	go_back(b, m, why);
-}
-
 static void
 on_part(struct balance *b, const void *message)
 {
@@ -252,7 +181,7 @@ static const struct {
 	{KARMALB_MESSAGE_SLOT_TOTALS, on_slot_totals},
 	{KARMALB_MESSAGE_WORKER_TOTALS, on_worker_totals},
 	{KARMALB_MESSAGE_PORT_STATUS, on_port_status},
-	{KARMALB_MESSAGE_APPLIED, on_applied},
+	{KARMALB_MESSAGE_APPLIED, balance_on_applied},
 	{KARMALB_MESSAGE_SLOT, on_slot},
 	{KARMALB_MESSAGE_WELCOME, on_welcome},
 	{KARMALB_MESSAGE_FLOW, on_part},
@@ -294,10 +223,10 @@ on_closed(void *arg, const char *why)
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
 	undo_forget(&b->undo); /* another data plane is asked anew */
-	forget_dropped(b);
+	balance_forget_dropped(b);
 	inquiries_lost(b->inquiries);
 	b->sent = NULL;
-	set_timer(b, karmalb_now_us());
+	balance_set_timer(b, karmalb_now_us());
 }
 
 static const struct dplink_events link_events = {
@@ -344,7 +273,7 @@ balance_create(struct event_base *base, const struct config *config, const char 
 	b->link = dplink_create(base, path, &link_events, b);
 	if (b->link == NULL)
 		goto fail;
-	set_timer(b, karmalb_now_us());
+	balance_set_timer(b, karmalb_now_us());
 	return b;
 fail:
 	balance_free(b);
@@ -370,125 +299,12 @@ balance_free(struct balance *b)
 	free(b);
 }
 
-/* ---- changes ---- */
-
-/* Makes the model what 'wanted' says; what it was made from is 'before' then, the caller's.  0, or
- * -ENOMEM and nothing has changed. */
-static int
-take(struct balance *b, const struct config *wanted, const struct config **before)
-{
-	uint64_t now_us = karmalb_now_us();
-
-	if (model_apply(b->model, wanted, now_us) < 0)
-		return -ENOMEM;
-	if (pingers_set(b->pingers, b->model) < 0)
-		log_error("out of memory: some mirrors are not pinged");
-	*before = b->config;
-	b->config = wanted;
-	balance_tick(b, now_us);
-	return 0;
-}
-
-/* How a change ends for which the data plane is not asked. */
-static enum balance_result
-result_at_once(const struct balance *b, const struct balance_outcome *outcome)
-{
-	if (outcome->change.setting != NULL && !outcome->change.is_changed)
-		return BALANCE_UNCHANGED;
-	return b->model->dataplane.is_synced ? BALANCE_IN_FORCE : BALANCE_LATER;
-}
-
-/* Takes a change over whose 'outcome' is known but for its end; 'wanted' is ours if 0 is returned.
- * -ENOMEM: nothing has changed. */
-static int
-apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
-	const struct balance_outcome *outcome)
-{
-	struct model_dataplane *d = &b->model->dataplane;
-	uint32_t epoch_before = d->epoch_sent;
-	struct undo *u = undo_create(request);
-	struct pending *p = pending_add(&b->pending, request, outcome, karmalb_now_us());
-	const struct config *before = NULL;
-
-	if (u == NULL || p == NULL || take(b, wanted, &before) < 0) {
-		undo_drop(u);
-		pending_drop(&b->pending, p);
-		return -ENOMEM;
-	}
-	/* One that needs nothing of the data plane still stands on those that do. */
-	if (d->is_synced && (d->epoch_sent != epoch_before || !undo_is_empty(&b->undo))) {
-		pending_await(p, d->epoch_sent);
-		undo_add(&b->undo, u, before, d->epoch_sent);
-	} else {
-		pending_settle(p, result_at_once(b, outcome));
-		undo_settle(u, before);
-	}
-	forget_dropped(b);
-	set_timer(b, karmalb_now_us());
-	return 0;
-}
-
-/* The data plane has turned an epoch down: back to before the oldest change that hangs on it. */
-static void
-go_back(struct balance *b, const struct karmalb_applied *applied, const char *why)
-{
-	const struct config *before = undo_refuse(&b->undo, applied->epoch, why);
-	const struct config *refused;
-
-	if (before == NULL)
-		return;
-	pending_taken_back(&b->pending, why);
-	if (take(b, before, &refused) < 0) {
-		log_error("out of memory: what the data plane turned down stays");
-		config_free(before);
-		return;
-	}
-	config_free(refused);
-	forget_dropped(b);
-	log_warning("what the data plane turned down is taken back");
-	history_add(HISTORY_DATAPLANE, "what the data plane turned down is taken back");
-}
+/* ---- what is in force ---- */
 
 const struct config *
 balance_config(const struct balance *b)
 {
 	return b->config;
-}
-
-int
-balance_apply(struct balance *b, const struct config *wanted, const struct balance_request *request,
-	struct err *err)
-{
-	const struct balance_outcome outcome = {0};
-
-	err_set(err, "out of memory");
-	return apply(b, wanted, request, &outcome);
-}
-
-int
-balance_change(struct balance *b, const struct balance_request *request, struct err *err)
-{
-	struct config *wanted = config_copy(b->config);
-	struct balance_outcome outcome = {0};
-	int rc = -ENOMEM;
-
-	err_set(err, "out of memory");
-	if (wanted != NULL)
-		rc = config_edit_setting(wanted, request->service, request->name, request->value,
-			&outcome.change, err);
-	if (rc == 0) {
-		snprintf(outcome.service, sizeof(outcome.service), "%s", request->service);
-		rc = apply(b, wanted, request, &outcome);
-	}
-	if (rc < 0)
-		config_free(wanted);
-	return rc;
-}
-
-void
-balance_forget(struct balance *b, const void *arg)
-{
-	pending_forget(&b->pending, arg);
 }
 
 bool
