@@ -130,7 +130,7 @@ count_words(const struct status *status)
 	unsigned n = 1 + status->n_services + N_MIRROR_WORDS;
 
 	for (const struct setting *s = settings; s->name != NULL; s++) {
-		n++;
+		n += 1 + (s->word != NULL);
 		for (unsigned i = 0; is_live_choice(s) && setting_choice(s, i) != NULL; i++)
 			n++;
 	}
@@ -164,6 +164,9 @@ collect_settings(struct words *words)
 	for (const struct setting *s = settings; s->name != NULL; s++)
 		for (unsigned i = 0; is_live_choice(s) && setting_choice(s, i) != NULL; i++)
 			add(words, s->name, setting_choice(s, i), "");
+	for (const struct setting *s = settings; s->name != NULL; s++)
+		if (s->scope == SETTING_SCOPE_SERVICE && s->is_live && s->word != NULL)
+			add(words, s->name, s->word, "");
 }
 
 static void

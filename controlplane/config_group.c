@@ -110,12 +110,13 @@ static void
 check_quotes(struct config_reader *r, const config_setting_t *node, const struct setting *s)
 {
 	bool is_string = config_setting_type(node) == CONFIG_TYPE_STRING;
-	bool may_be_number = !setting_is_quoted(s) || s->type == SETTING_DURATION ||
-			     s->type == SETTING_SIZE || s->type == SETTING_SHARE;
 	char buffer[UNITS_TEXT_MAX];
 	const char *text = scalar_text(node, buffer, sizeof(buffer));
+	bool is_quoted = setting_is_quoted(s, text);
+	bool may_be_number = !is_quoted || s->type == SETTING_DURATION || s->type == SETTING_SIZE ||
+			     s->type == SETTING_SHARE;
 
-	if (is_string && !setting_is_quoted(s))
+	if (is_string && !is_quoted)
 		config_complain(r, node, "%s = \"%s\": expected it without quotes: %s", s->name,
 			text, text);
 	else if (!is_string && !may_be_number)

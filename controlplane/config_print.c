@@ -71,10 +71,11 @@ format_remark(const struct setting *s, const struct source *source, char *remark
 static int
 print_value(FILE *out, const struct setting *s, const void *base)
 {
-	const char *quote = setting_is_quoted(s) ? "\"" : "";
 	char text[SETTING_TEXT_MAX];
+	const char *quote;
 
 	setting_format(s, base, text, sizeof(text));
+	quote = setting_is_quoted(s, text) ? "\"" : "";
 	return fprintf(out, "%s = %s%s%s;", s->name, quote, text, quote);
 }
 

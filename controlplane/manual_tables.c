@@ -52,8 +52,9 @@ print_setting(const struct setting *s)
 	if (s->type == SETTING_LATER)
 		return;
 	printf("setting\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", scopes[s->scope], s->name,
-		setting_is_quoted(s), s->default_text != NULL ? s->default_text : "\\",
-		expected(s, text, sizeof(text)), s->is_live, s->help);
+		setting_is_quoted(s, s->default_text != NULL ? s->default_text : ""),
+		s->default_text != NULL ? s->default_text : "\\", expected(s, text, sizeof(text)),
+		s->is_live, s->help);
 }
 
 int

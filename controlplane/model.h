@@ -72,8 +72,9 @@ struct model_mirror {
 	struct config_mirror conf;
 	double configured; /* share: weight / sum of weights */
 	/* decided */
-	double x;     /* ln(share / configured) up to a constant, see weight.h */
-	double share; /* announced */
+	double x;             /* ln(share / configured) up to a constant, see weight.h */
+	double share;         /* announced */
+	double moved, pulled; /* by the last re-weighting, see weight.h */
 	struct model_step step;
 	uint64_t ramp_since_us;  /* slow start; 0: not on its ramp */
 	uint64_t ramp_step;      /* of SHARES_RAMP_STEPS, at the last decision */
@@ -105,6 +106,7 @@ struct model_service {
 	uint64_t block;           /* the current one at the last tick */
 	uint64_t reweighted_us;   /* 0: not yet */
 	unsigned n_reweights;
+	double gain; /* of the last re-weighting; 0: none yet */
 };
 
 struct model_dataplane {

@@ -229,6 +229,7 @@ take_over(struct model *model, struct model_service *fresh, struct model_service
 	fresh->block = old->block;
 	fresh->reweighted_us = old->reweighted_us;
 	fresh->n_reweights = old->n_reweights;
+	fresh->gain = old->gain;
 }
 
 /* Kept, for it may come back; the caller has no part in it any more. */

@@ -24,10 +24,17 @@ setting_find(enum setting_scope scope, const char *name)
 	return NULL;
 }
 
-bool
-setting_is_quoted(const struct setting *s)
+static bool
+is_the_word(const struct setting *s, const char *text)
 {
-	return s->type != SETTING_COUNT && s->type != SETTING_NUMBER && s->type != SETTING_BOOL;
+	return s->word != NULL && strcmp(text, s->word) == 0;
+}
+
+bool
+setting_is_quoted(const struct setting *s, const char *text)
+{
+	return is_the_word(s, text) ||
+	       (s->type != SETTING_COUNT && s->type != SETTING_NUMBER && s->type != SETTING_BOOL);
 }
 
 /* Whether 'text' is one of the blank-separated words. */
@@ -98,6 +105,12 @@ static bool
 parse_real(const struct setting *s, const char *text, double *number)
 {
 	struct err unused;
+
+	if (is_the_word(s, text)) {
+		*number = SETTING_WORD;
+		return true;
+	}
+
 	int rc = s->type == SETTING_SHARE ? units_parse_share(text, number, &unused)
 					  : units_parse_number(text, number, &unused);
 

@@ -107,7 +107,8 @@ struct service_settings {
 	double noerrors_tolerance_pct; /* 0 .. 100, of a mirror's queries */
 	bool roundrobin_skip_dead;
 	char ping_path[KARMALB_NAME_MAX]; /* for PING_HTTP */
-	double karma_gain;   /* 0 .. 1; the three are not used by KARMA_RULE_DOCUMENTED */
+	double karma_gain;   /* 0 .. 1, or SETTING_WORD: auto; the three are not used by
+				KARMA_RULE_DOCUMENTED */
 	double karma_forget; /* 0 .. 1 */
 	double karma_floor;  /* 0 .. 0.5: lowest share, at most half the configured one */
 };
@@ -123,10 +124,13 @@ struct setting {
 	const char *zero;           /* what 0 (or empty text) means; NULL: it is not allowed */
 	const char *const *choices; /* NULL-terminated; or: */
 	const char *(*choice_at)(unsigned index); /* NULL behind the last */
+	const char *word;  /* may stand for a SETTING_NUMBER, as SETTING_WORD; NULL: none */
 	const char *later; /* values, with blanks between, that will be possible one day */
 	bool is_live;      /* SET SERVICE may change it */
 	const char *help;  /* one line, no full stop; LATER: what to say instead, or NULL */
 };
+
+#define SETTING_WORD (-1.0) /* what a setting's 'word' is kept as; no row allows it otherwise */
 
 /* The table; ends with a row whose name is NULL. */
 extern const struct setting settings[];
@@ -186,9 +190,9 @@ setting_unit_us(const struct setting *s);
 const char *
 setting_quote(const char *text, char *quoted, size_t size);
 
-/* Whether its normal text stands in quotes in a file. */
+/* Whether 'text', a normal one of its, stands in quotes in a file. */
 bool
-setting_is_quoted(const struct setting *s);
+setting_is_quoted(const struct setting *s, const char *text);
 
 /* The value in its normal text, without quotes; returns 'text'. */
 char *

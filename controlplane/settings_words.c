@@ -61,6 +61,10 @@ setting_quote(const char *text, char *quoted, size_t size)
 char *
 setting_format_number(const struct setting *s, double value, char *text, size_t size)
 {
+	if (s->word != NULL && value == SETTING_WORD) {
+		snprintf(text, size, "%s", s->word);
+		return text;
+	}
 	switch (s->type) {
 	case SETTING_DURATION:
 		return units_format_duration((uint64_t)value * setting_unit_us(s), text, size);
@@ -151,6 +155,8 @@ setting_expected(const struct setting *s, char *text, size_t size)
 		snprintf(text, size, "1 to %d printable characters without blanks and quotes",
 			setting_word_max(s) - 1);
 	}
+	if (s->word != NULL)
+		append(text, size, ", or \"%s\"", s->word);
 	if (s->zero != NULL)
 		append(text, size, ", or %s (%s)", setting_word_max(s) > 0 ? "\"\"" : "0", s->zero);
 	return text;

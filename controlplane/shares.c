@@ -192,13 +192,17 @@ is_observed_whole(const struct model_service *s, const struct model_dataplane *d
 static struct weight_rule
 weight_rule_of(const struct model_service *s)
 {
+	bool is_tuned = s->settings.karma_gain == SETTING_WORD;
+	double gain_before = s->gain > 0 ? s->gain : WEIGHT_GAIN_MAX;
+
 	if (s->settings.karma_rule == KARMA_RULE_DOCUMENTED)
 		return weight_rule_documented;
 	return (struct weight_rule){
-		.gain = s->settings.karma_gain,
+		.gain = is_tuned ? gain_before : s->settings.karma_gain,
 		.forget = s->settings.karma_forget,
 		.floor = s->settings.karma_floor,
 		.step_max = s->n_reweights > 0 ? WEIGHT_STEP_MAX : 0,
+		.trusted_samples = is_tuned ? WEIGHT_TRUSTED_SAMPLES : 0,
 		.is_waiting_counted = true,
 	};
 }
@@ -213,6 +217,8 @@ weigh_mirror(const struct model_service *s, const struct model_mirror *m, uint64
 		.is_in_pool =
 			m->health.state == MIRROR_UP && m->conf.state == SETTINGS_MIRROR_ACTIVE,
 		.x = m->x,
+		.moved = m->moved,
+		.pulled = m->pulled,
 		.n_answers = b != NULL ? b->counts.query.count : 0,
 		.answers_us = b != NULL ? b->counts.query.sum_us : 0,
 	};
@@ -236,6 +242,8 @@ reweight_from(struct model_service *s, uint64_t block, uint64_t now_us)
 
 	for (unsigned i = 0; i < s->n_mirrors; i++)
 		pool[i] = weigh_mirror(s, &s->mirrors[i], block, now_us);
+	if (rule.trusted_samples > 0)
+		rule.gain = weight_tuned_gain(&rule, pool, s->n_mirrors);
 	median_us = weight_step(&rule, pool, s->n_mirrors);
 	if (median_us == 0)
 		return false; /* nobody answered anything: nothing to learn */
@@ -254,7 +262,10 @@ reweight_from(struct model_service *s, uint64_t block, uint64_t now_us)
 			.share_before = m->share,
 		};
 		m->x = pool[i].x;
+		m->moved = pool[i].moved;
+		m->pulled = pool[i].pulled;
 	}
+	s->gain = rule.gain;
 	s->n_reweights++;
 	s->reweighted_us = now_us;
 	shares_spread(s, now_us);

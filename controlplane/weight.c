@@ -11,17 +11,24 @@
 /* e^-40 is no share any more; the bound keeps exp() and log() finite. */
 #define X_MAX 40.0
 
+/* Of weight_tuned_gain().  Less falls faster than more rises, or a slow swing would never end. */
+#define GAIN_LESS   0.5
+#define GAIN_MORE   1.05
+#define GAIN_SPREAD 1.3 /* grown more than noise makes it: squares */
+
 const struct weight_rule weight_rule_documented = {.gain = 1};
 
+/* Of a step: where it begins, and how far it may go. */
 struct bounds {
+	double x[KARMALB_MIRRORS_MAX];
 	double low[KARMALB_MIRRORS_MAX];
 	double high[KARMALB_MIRRORS_MAX];
 };
 
-static void
+static double
 see_latencies(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_mirrors);
 static double
-median_latency_us(const struct weight_mirror *mirrors, unsigned n_mirrors);
+pull_of(const struct weight_rule *rule, const struct weight_mirror *m, double median_us);
 static double
 move(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_mirrors,
 	double median_us);
@@ -51,9 +58,8 @@ weight_step(const struct weight_rule *rule, struct weight_mirror *mirrors, unsig
 	struct bounds bounds;
 
 	assert(n_mirrors <= KARMALB_MIRRORS_MAX);
-	see_latencies(rule, mirrors, n_mirrors);
 
-	double median_us = median_latency_us(mirrors, n_mirrors);
+	double median_us = see_latencies(rule, mirrors, n_mirrors);
 
 	if (median_us == 0)
 		return 0;
@@ -67,37 +73,39 @@ weight_step(const struct weight_rule *rule, struct weight_mirror *mirrors, unsig
 
 		if (m->is_in_pool)
 			m->x = weight_x(m->share * mass, m->configured);
+		m->moved = m->x - bounds.x[i];
 	}
 	return median_us;
 }
 
-/* With the queries that still wait, where those say more than the answers. */
-static double
-latency_with_waiting_us(const struct weight_mirror *m, double typical_us)
+double
+weight_tuned_gain(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_mirrors)
 {
-	double mean_us = m->n_answers > 0 ? m->latency_us : typical_us;
-	double age_us = m->n_waiting > 0 ? (double)m->waiting_us / (double)m->n_waiting : 0;
+	double median_us = see_latencies(rule, mirrors, n_mirrors);
+	double moves = 0, pulls = 0, agreement = 0, spread = 0, spread_before = 0;
+	unsigned n = 0;
 
-	if (mean_us == 0 || age_us <= mean_us)
-		return m->latency_us;
-	return (double)(m->answers_us + m->waiting_us) / (double)(m->n_answers + m->n_waiting);
-}
-
-static void
-see_latencies(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_mirrors)
-{
 	for (unsigned i = 0; i < n_mirrors; i++) {
-		struct weight_mirror *m = &mirrors[i];
+		const struct weight_mirror *m = &mirrors[i];
+		double pull = pull_of(rule, m, median_us);
 
-		m->latency_us = m->n_answers > 0 ? (double)m->answers_us / (double)m->n_answers : 0;
+		if (!m->is_in_pool || m->latency_us == 0)
+			continue;
+		moves += m->moved;
+		pulls += pull;
+		agreement += m->moved * pull;
+		spread += pull * pull;
+		spread_before += m->pulled * m->pulled;
+		n++;
 	}
-	if (!rule->is_waiting_counted)
-		return;
-
-	double typical_us = median_latency_us(mirrors, n_mirrors);
-
-	for (unsigned i = 0; i < n_mirrors; i++)
-		mirrors[i].latency_us = latency_with_waiting_us(&mirrors[i], typical_us);
+	if (n == 0)
+		return rule->gain;
+	agreement -= moves * pulls / n; /* what all have in common moves no share */
+	if (agreement < 0 || (spread_before > 0 && spread > GAIN_SPREAD * spread_before))
+		return fmax(rule->gain * GAIN_LESS, WEIGHT_GAIN_MIN);
+	if (agreement > 0)
+		return fmin(rule->gain * GAIN_MORE, WEIGHT_GAIN_MAX);
+	return rule->gain;
 }
 
 static int
@@ -124,6 +132,37 @@ median_latency_us(const struct weight_mirror *mirrors, unsigned n_mirrors)
 	return (seen[(n - 1) / 2] + seen[n / 2]) / 2;
 }
 
+/* With the queries that still wait, where those say more than the answers. */
+static double
+latency_with_waiting_us(const struct weight_mirror *m, double typical_us)
+{
+	double mean_us = m->n_answers > 0 ? m->latency_us : typical_us;
+	double age_us = m->n_waiting > 0 ? (double)m->waiting_us / (double)m->n_waiting : 0;
+
+	if (mean_us == 0 || age_us <= mean_us)
+		return m->latency_us;
+	return (double)(m->answers_us + m->waiting_us) / (double)(m->n_answers + m->n_waiting);
+}
+
+/* Sets latency_us; returns their median. */
+static double
+see_latencies(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_mirrors)
+{
+	for (unsigned i = 0; i < n_mirrors; i++) {
+		struct weight_mirror *m = &mirrors[i];
+
+		m->latency_us = m->n_answers > 0 ? (double)m->answers_us / (double)m->n_answers : 0;
+	}
+
+	double median_us = median_latency_us(mirrors, n_mirrors);
+
+	if (!rule->is_waiting_counted)
+		return median_us;
+	for (unsigned i = 0; i < n_mirrors; i++)
+		mirrors[i].latency_us = latency_with_waiting_us(&mirrors[i], median_us);
+	return median_latency_us(mirrors, n_mirrors);
+}
+
 /* From what the pool's shares are before the step. */
 static void
 set_bounds(const struct weight_rule *rule, const struct weight_mirror *mirrors, unsigned n_mirrors,
@@ -143,6 +182,7 @@ set_bounds(const struct weight_rule *rule, const struct weight_mirror *mirrors, 
 		double low = fmin(rule->floor, m->configured / configured / 2);
 		double high = 1;
 
+		bounds->x[i] = m->x;
 		if (!m->is_in_pool)
 			continue;
 		if (rule->step_max > 0) {
@@ -152,6 +192,16 @@ set_bounds(const struct weight_rule *rule, const struct weight_mirror *mirrors, 
 		bounds->low[i] = low;
 		bounds->high[i] = high;
 	}
+}
+
+/* What its latency asks of x at gain 1. */
+static double
+pull_of(const struct weight_rule *rule, const struct weight_mirror *m, double median_us)
+{
+	double n = (double)(m->n_answers + (rule->is_waiting_counted ? m->n_waiting : 0));
+	double trust = n < rule->trusted_samples ? n / rule->trusted_samples : 1;
+
+	return m->latency_us > 0 ? -trust * log(m->latency_us / median_us) : 0;
 }
 
 /* The rule itself.  Leaves shares not yet normalised; returns the pool's former mass. */
@@ -164,12 +214,12 @@ move(const struct weight_rule *rule, struct weight_mirror *mirrors, unsigned n_m
 	for (unsigned i = 0; i < n_mirrors; i++) {
 		struct weight_mirror *m = &mirrors[i];
 
+		m->pulled = m->is_in_pool ? pull_of(rule, m, median_us) : 0;
 		if (!m->is_in_pool)
 			continue;
 		mass += weight_share(m->x, m->configured);
 		m->x *= 1 - rule->forget;
-		if (m->latency_us > 0)
-			m->x -= rule->gain * log(m->latency_us / median_us);
+		m->x += rule->gain * m->pulled;
 		largest = fmax(largest, m->x);
 	}
 	for (unsigned i = 0; i < n_mirrors; i++) {

@@ -35,18 +35,20 @@ static void
 why_up(const struct model_service *s, const struct model_mirror *m, char *text, size_t size)
 {
 	bool is_documented = s->settings.karma_rule == KARMA_RULE_DOCUMENTED;
-	char own[32], median[32];
+	char own[32], median[32], gain[32] = "";
 
+	if (s->settings.karma_gain == SETTING_WORD && !is_documented)
+		snprintf(gain, sizeof(gain), ", gain %.2f", s->gain);
 	if (!m->step.has_block)
 		snprintf(text, size, "no period with answers is over yet");
 	else if (m->step.latency_us == 0)
 		snprintf(text, size, "no answers last period, %s",
 			is_documented ? "keeps its share" : "drifts to its configured share");
 	else
-		snprintf(text, size, "%s against the pool's %s median%s",
+		snprintf(text, size, "%s against the pool's %s median%s%s",
 			latency_text(m->step.latency_us, own, sizeof(own)),
 			latency_text(m->step.median_us, median, sizeof(median)),
-			is_at_floor(s, m) ? ", held at the floor" : "");
+			is_at_floor(s, m) ? ", held at the floor" : "", gain);
 }
 
 /* The window's queries of a mirror that noerrors looked at. */

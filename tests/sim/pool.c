@@ -96,7 +96,7 @@ note(struct pool *p, unsigned mirror, double began_ms, double ended_ms)
 }
 
 void
-pool_run_period(struct pool *p, const struct weight_rule *rule)
+pool_run_period(struct pool *p, struct weight_rule *rule)
 {
 	double shares[POOL_MIRRORS_MAX], now_ms = p->period * p->period_ms;
 	double end_ms = now_ms + p->period_ms;
@@ -118,6 +118,8 @@ pool_run_period(struct pool *p, const struct weight_rule *rule)
 		w->n_waiting = b->n_waiting;
 		w->waiting_us = (uint64_t)(1000 * b->waiting_ms);
 	}
+	if (rule->trusted_samples > 0)
+		rule->gain = weight_tuned_gain(rule, p->weights, p->n_mirrors);
 	weight_step(rule, p->weights, p->n_mirrors);
 	p->period++;
 }

@@ -45,9 +45,10 @@ struct pool {
 void
 pool_init(struct pool *p, unsigned n_mirrors, double load, double samples);
 
-/* Lets one period pass and re-weights at its end. */
+/* Lets one period pass and re-weights at its end; a rule with trusted_samples finds its gain by
+ * itself. */
 void
-pool_run_period(struct pool *p, const struct weight_rule *rule);
+pool_run_period(struct pool *p, struct weight_rule *rule);
 
 /* The share that requests are given to a mirror by. */
 double

@@ -107,6 +107,10 @@ START_TEST(a_change_tells_old_and_new_in_normal_text)
 	ck_assert_str_eq(change.new_text, "2%");
 	ck_assert(set("karma_gain", "1"));
 	ck_assert_double_eq(service.karma_gain, 1);
+	ck_assert(set("karma_gain", "auto"));
+	ck_assert_double_eq(service.karma_gain, SETTING_WORD);
+	ck_assert_str_eq(change.old_text, "1");
+	ck_assert_str_eq(change.new_text, "auto");
 }
 END_TEST
 
@@ -132,10 +136,12 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"ha_ping_interval = 5: expected a duration from 10ms to 1h such as "
 			"\"1s\" (a bare number counts milliseconds), or 0 (off)"},
 		{"dead_after", "0", "dead_after = 0: expected a whole number from 1 to 1000"},
-		{"karma_gain", "1.5", "karma_gain = 1.5: expected a number from 0 to 1"},
-		{"karma_gain", "auto",
-			"karma_gain = \"auto\" is not available in this version, "
-			"expected a number from 0 to 1"},
+		{"karma_gain", "1.5",
+			"karma_gain = 1.5: expected a number from 0 to 1, or \"auto\""},
+		{"karma_gain", "-1", "karma_gain = -1: expected a number from 0 to 1, or \"auto\""},
+		{"karma_gain", "Auto",
+			"karma_gain = \"Auto\": expected a number from 0 to 1, or \"auto\""},
+		{"karma_forget", "auto", "karma_forget = \"auto\": expected a number from 0 to 1"},
 		{"karma_floor", "60%",
 			"karma_floor = \"60%\": expected a share from 0% to 50% such as \"1%\""},
 		{"ping", "galera",

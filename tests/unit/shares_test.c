@@ -124,6 +124,26 @@ START_TEST(only_the_first_step_is_without_limit)
 }
 END_TEST
 
+START_TEST(a_tuned_gain_is_kept_from_period_to_period)
+{
+	char why[KARMALB_SENTENCE_MAX];
+
+	loop.service_conf.settings.karma_rule = KARMA_RULE_DAMPED;
+	loop.service_conf.settings.karma_gain = SETTING_WORD;
+	loop_begin(1);
+	loop_connect_to(1, 0, NULL);
+	for (unsigned block = 0; block < 3; block++) {
+		loop.now_us = loop_block_at(block, 5 * S);
+		for (unsigned i = 0; i < LOOP_N_MIRRORS; i++) /* now this half is slow, now that */
+			loop_answer(i, 0, 200, i % 2 == block % 2 ? 40 * MS : 10 * MS);
+		ck_assert(loop_tick_at(loop_block_at(block + 1, 0)));
+		ck_assert_double_eq(loop.web->gain, block == 0 ? 1 : block == 1 ? 0.5 : 0.25);
+	}
+	why_share(loop.web, &loop.web->mirrors[0], why, sizeof(why));
+	ck_assert_str_eq(why, "40.0 ms against the pool's 25.0 ms median, gain 0.25");
+}
+END_TEST
+
 START_TEST(random_never_reweights)
 {
 	loop.service_conf.settings.ha_strategy = loop_strategy_index("random");
@@ -391,6 +411,7 @@ main(void)
 	tcase_add_test(tc, without_a_data_plane_nothing_is_reweighted);
 	tcase_add_test(tc, a_block_without_answers_is_no_reweighting);
 	tcase_add_test(tc, only_the_first_step_is_without_limit);
+	tcase_add_test(tc, a_tuned_gain_is_kept_from_period_to_period);
 	tcase_add_test(tc, random_never_reweights);
 	tcase_add_test(tc, another_period_begins_its_blocks_anew);
 	tcase_add_test(tc, shares_in_force_are_announced_again);

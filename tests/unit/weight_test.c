@@ -126,6 +126,108 @@ START_TEST(default_rule_takes_a_quarter_of_the_step)
 }
 END_TEST
 
+static const struct weight_rule tuned = {.gain = WEIGHT_GAIN_MAX,
+	.forget = 0.1,
+	.step_max = WEIGHT_STEP_MAX,
+	.trusted_samples = WEIGHT_TRUSTED_SAMPLES};
+
+/* One period of a pool that finds its gain; returns it. */
+static double
+tuned_step(struct weight_rule *rule, struct weight_mirror *pool, const double *ms)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		pool[i].n_answers = 1000;
+		pool[i].answers_us = (uint64_t)(1000 * 1000 * ms[i]);
+	}
+	rule->gain = weight_tuned_gain(rule, pool, 4);
+	weight_step(rule, pool, 4);
+	return rule->gain;
+}
+
+START_TEST(a_tuned_gain_begins_with_the_documented_step)
+{
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	rule.step_max = 0; /* as at a start */
+	make_pool(pool, quarters, seed_ms);
+	ck_assert_double_eq(tuned_step(&rule, pool, seed_ms), 1);
+	assert_shares(pool, w1);
+	ck_assert_double_eq(tuned_step(&rule, pool, seed_ms), 1); /* nothing against it yet */
+}
+END_TEST
+
+START_TEST(a_step_that_is_wanted_back_halves_the_gain)
+{
+	static const double swung_ms[4] = {3, 30, 5, 10};
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	make_pool(pool, quarters, seed_ms);
+	tuned_step(&rule, pool, seed_ms);
+	ck_assert_double_eq(tuned_step(&rule, pool, swung_ms), 0.5);
+	ck_assert_double_eq(tuned_step(&rule, pool, seed_ms), 0.25);
+	for (unsigned i = 0; i < 10; i++)
+		tuned_step(&rule, pool, i % 2 == 0 ? swung_ms : seed_ms);
+	ck_assert_double_eq(rule.gain, WEIGHT_GAIN_MIN);
+}
+END_TEST
+
+START_TEST(a_step_that_drove_the_pool_apart_halves_the_gain)
+{
+	static const double apart_ms[4] = {10, 5, 90, 1}; /* further the same way */
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	make_pool(pool, quarters, seed_ms);
+	tuned_step(&rule, pool, seed_ms);
+	ck_assert_double_eq(tuned_step(&rule, pool, apart_ms), 0.5);
+}
+END_TEST
+
+START_TEST(a_gain_grows_back_while_steps_prove_short)
+{
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	rule.gain = WEIGHT_GAIN_MIN;
+	make_pool(pool, quarters, seed_ms);
+	ck_assert_double_eq(tuned_step(&rule, pool, seed_ms), WEIGHT_GAIN_MIN); /* no move yet */
+	ck_assert_double_eq_tol(tuned_step(&rule, pool, seed_ms), 1.05 * WEIGHT_GAIN_MIN, 1e-12);
+}
+END_TEST
+
+START_TEST(a_mirror_with_few_answers_moves_less)
+{
+	static const double ms[4] = {5, 5, 10, 10};
+	struct weight_mirror pool[4];
+
+	make_pool(pool, quarters, ms);
+	pool[3].n_answers /= 50; /* 20 of them */
+	pool[3].answers_us /= 50;
+	weight_step(&tuned, pool, 4);
+	ck_assert_double_eq_tol(pool[0].pulled, log(7.5 / 5), 1e-12);
+	ck_assert_double_eq_tol(pool[2].pulled, log(7.5 / 10), 1e-12);
+	ck_assert_double_eq_tol(pool[3].pulled, 0.2 * log(7.5 / 10), 1e-12);
+	ck_assert_double_gt(pool[3].share, pool[2].share);
+}
+END_TEST
+
+START_TEST(who_is_out_of_the_pool_has_no_say_in_the_gain)
+{
+	static const double swung_ms[4] = {10, 5, 30, 1000};
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	make_pool(pool, quarters, seed_ms);
+	tuned_step(&rule, pool, seed_ms);
+	pool[3].is_in_pool = false;
+	ck_assert_double_eq(tuned_step(&rule, pool, swung_ms), 1);
+	ck_assert_double_eq(pool[3].moved, 0);
+	ck_assert_double_eq(pool[3].pulled, 0);
+}
+END_TEST
+
 START_TEST(steady_latencies_settle_at_the_power_of_gain_over_forget)
 {
 	const struct weight_rule rule = {.gain = 0.25, .forget = 0.1};
@@ -404,6 +506,12 @@ main(void)
 	tcase_add_test(tc, documented_rule_leaves_equals_alone);
 	tcase_add_test(tc, floor_raises_fixes_and_rescales);
 	tcase_add_test(tc, default_rule_takes_a_quarter_of_the_step);
+	tcase_add_test(tc, a_tuned_gain_begins_with_the_documented_step);
+	tcase_add_test(tc, a_step_that_is_wanted_back_halves_the_gain);
+	tcase_add_test(tc, a_step_that_drove_the_pool_apart_halves_the_gain);
+	tcase_add_test(tc, a_gain_grows_back_while_steps_prove_short);
+	tcase_add_test(tc, a_mirror_with_few_answers_moves_less);
+	tcase_add_test(tc, who_is_out_of_the_pool_has_no_say_in_the_gain);
 	tcase_add_test(tc, steady_latencies_settle_at_the_power_of_gain_over_forget);
 	tcase_add_test(tc, a_healed_mirror_gets_its_share_back);
 	tcase_add_test(tc, without_samples_a_mirror_drifts_to_its_configured_share);
