@@ -11,6 +11,7 @@
 
 #include "balance.h"
 #include "commands_call.h"
+#include "config.h"
 #include "err.h"
 #include "nearest.h"
 #include "status.h"
@@ -38,6 +39,14 @@ static const char *const syntaxes[] = {
 #undef X
 };
 #define N_COMMANDS (sizeof(table) / sizeof(table[0]))
+
+const struct config_controlplane *
+commands_settings(void *commands)
+{
+	const struct commands *c = commands;
+
+	return &balance_config(c->balance)->controlplane;
+}
 
 static const struct render *
 render_of(const struct command_request *request);
@@ -100,8 +109,8 @@ dispatch(struct command_call *call, struct statement *statement)
 	if (table[row].is_change && !call->request->may_change)
 		return command_refuse(call, COMMAND_DENIED,
 			"user id %u may look but not change anything: that takes root or the group "
-			"karmalb-admin",
-			call->request->uid);
+			"%s",
+			call->request->uid, commands_settings(call->commands)->admin_group);
 	return table[row].run(call);
 }
 

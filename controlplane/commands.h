@@ -10,6 +10,7 @@
 
 struct balance;
 struct commands;
+struct config_controlplane;
 struct intent;
 
 /* Both must live as long as statements are run: 'balance' to ask, 'intent' to change.  Returns NULL
@@ -24,3 +25,7 @@ commands_free(struct commands *c);
 /* 'commands' is the struct commands.  Answers 'request' now or later, once. */
 void
 commands_run(void *commands, const struct command_request *request);
+
+/* What is in force of the settings that concern whoever asks; 'commands' as above. */
+const struct config_controlplane *
+commands_settings(void *commands);

@@ -79,6 +79,7 @@ struct config_dataplane {
 struct config_controlplane {
 	char local_name[KARMALB_NAME_MAX];    /* empty: the host's name */
 	char control_group[KARMALB_NAME_MAX]; /* members may read over control.sock */
+	char admin_group[KARMALB_NAME_MAX];   /* members may change as well */
 	char metrics[KARMALB_NAME_MAX];       /* "127.0.0.1:9464"; empty: off */
 };
 

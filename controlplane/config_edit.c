@@ -45,10 +45,32 @@ copy_service(struct config *config, struct config_service *to, const struct conf
 	return to->listens != NULL && to->mirrors != NULL ? 0 : -ENOMEM;
 }
 
+/* One setting from one struct of its scope into another. */
+static void
+copy_setting(void *to, const void *from, const struct setting *s)
+{
+	char text[SETTING_TEXT_MAX];
+	struct err err;
+
+	setting_parse(s, to, setting_format(s, from, text, sizeof(text)), &err);
+}
+
+static void
+copy_live(struct config_controlplane *to, const struct config_controlplane *from)
+{
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope == SETTING_SCOPE_CONTROLPLANE && s->is_live)
+			copy_setting(to, from, s);
+	}
+}
+
 int
 config_edit_programs(struct config *to, const struct config *from)
 {
+	const struct config_controlplane wanted = to->controlplane;
+
 	to->controlplane = from->controlplane;
+	copy_live(&to->controlplane, &wanted);
 	to->dataplane = from->dataplane;
 	to->dataplane.ports = copy_array(to, from->dataplane.ports, from->dataplane.n_ports, 0,
 		sizeof(from->dataplane.ports[0]));
@@ -146,17 +168,6 @@ config_edit_find_mirror(const struct config_service *service, const char *mirror
 	else
 		err_set(err, "service %s has no mirror \"%.64s\"", service->name, mirror);
 	return NULL;
-}
-
-/* One setting from one struct of settings into another. */
-static void
-copy_setting(
-	struct service_settings *to, const struct service_settings *from, const struct setting *s)
-{
-	char text[SETTING_TEXT_MAX];
-	struct err err;
-
-	setting_parse(s, to, setting_format(s, from, text, sizeof(text)), &err);
 }
 
 int

@@ -19,7 +19,7 @@ struct setting_change;
 struct config *
 config_copy(const struct config *config);
 
-/* The groups 'dataplane' and 'controlplane' as they are in 'from': what takes a restart.  0 or
+/* Of the groups 'dataplane' and 'controlplane' what takes a restart, as it is in 'from'.  0 or
  * -ENOMEM. */
 int
 config_edit_programs(struct config *config, const struct config *from);

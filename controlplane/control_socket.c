@@ -7,7 +7,6 @@
 #include "control_socket.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +22,8 @@
 #include <event2/listener.h>
 
 #include "command_request.h"
+#include "config.h"
+#include "control_group.h"
 #include "control_seats.h"
 #include "err.h"
 #include "log.h"
@@ -39,8 +40,11 @@ struct control_socket {
 	struct evhttp *http;
 	struct control_seats *seats;
 	int fd;
-	bool has_admin_group;
-	gid_t admin_group;
+	const struct config_controlplane *(*settings)(void *arg);
+	struct control_group readers, admins;
+	bool has_readers; /* the socket is given to a group, or it was tried in vain: */
+	gid_t readers_gid;
+	struct event *look; /* for the readers' group */
 	char path[PATH_SIZE_MAX];
 };
 
@@ -53,6 +57,7 @@ enum form {
 
 /* A statement on its way. */
 struct control_request {
+	struct control_socket *socket;
 	struct evhttp_request *http;
 	enum form form;
 	bool is_streaming; /* the head and something of the answer are out */
@@ -67,13 +72,15 @@ struct peer {
 static int
 serve(struct control_socket *s, struct event_base *base);
 static void
-find_admin_group(struct control_socket *s);
+admit_readers(struct control_socket *s, const char *name);
+static void
+on_look(evutil_socket_t fd, short what, void *arg);
 static void
 on_request(struct evhttp_request *http, void *arg);
 static bool
 is_refused(struct evhttp_request *http, bool is_json);
 static void
-read_peer(const struct control_socket *s, struct evhttp_request *http, struct peer *peer);
+read_peer(struct control_socket *s, struct evhttp_request *http, struct peer *peer);
 static void
 on_answer(void *arg, enum command_result result, const char *body, size_t size);
 static void
@@ -88,7 +95,7 @@ static void
 send_answer(struct evhttp_request *http, int code, enum form form, const char *body, size_t size);
 
 struct control_socket *
-control_socket_open(const char *run_dir, const char *group, struct err *err)
+control_socket_open(const char *run_dir, const struct config_controlplane *conf, struct err *err)
 {
 	struct control_socket *s = calloc(1, sizeof(*s));
 
@@ -101,10 +108,13 @@ control_socket_open(const char *run_dir, const char *group, struct err *err)
 		err_set(err, "the run directory's name is too long");
 		goto free_socket;
 	}
-	s->fd = unix_listener_open(s->path, group, err);
+	s->fd = unix_listener_open(s->path, err);
 	if (s->fd < 0)
 		goto free_socket;
-	find_admin_group(s);
+	s->readers.without = "only its owner may connect to control.sock";
+	s->admins.without = "changes are for root and our own user";
+	admit_readers(s, conf->control_group);
+	control_group_find(&s->admins, conf->admin_group);
 	return s;
 
 free_socket:
@@ -118,6 +128,7 @@ control_socket_serve(struct control_socket *s, struct event_base *base,
 {
 	s->run = options->run;
 	s->arg = options->arg;
+	s->settings = options->settings;
 	if (serve(s, base) == 0)
 		return 0;
 	err_set(err, "cannot serve %s: out of memory", s->path);
@@ -132,6 +143,8 @@ control_socket_close(struct control_socket *s)
 	if (s->http != NULL)
 		evhttp_free(s->http); /* and the listener, once bound */
 	control_seats_free(s->seats);
+	if (s->look != NULL)
+		event_free(s->look);
 	unix_listener_close(s->fd, s->path);
 	free(s);
 }
@@ -156,6 +169,10 @@ serve(struct control_socket *s, struct event_base *base)
 		base, s->http, listener, CONTROL_SOCKET_CLIENTS_MAX, CONTROL_SOCKET_TIMEOUT_S);
 	if (s->seats == NULL)
 		return -ENOMEM;
+	s->look = event_new(base, -1, EV_PERSIST, on_look, s);
+	if (s->look == NULL ||
+		event_add(s->look, &(struct timeval){.tv_sec = CONTROL_SOCKET_LOOK_S}) < 0)
+		return -ENOMEM;
 	/* All methods come to on_request(), which answers with a sentence. */
 	evhttp_set_allowed_methods(s->http, UINT16_MAX);
 	evhttp_set_max_headers_size(s->http, HEADERS_SIZE_MAX);
@@ -165,17 +182,39 @@ serve(struct control_socket *s, struct event_base *base)
 	return 0;
 }
 
-static void
-find_admin_group(struct control_socket *s)
+int
+control_socket_check(const struct config *wanted, struct err *err)
 {
-	const struct group *entry = getgrnam(CONTROL_SOCKET_ADMIN_GROUP);
+	return control_group_check(wanted->controlplane.control_group, err);
+}
 
-	s->has_admin_group = entry != NULL;
-	if (entry != NULL)
-		s->admin_group = entry->gr_gid;
-	else
-		log_info("%s: there is no group %s, so changes are for root and our own user",
-			s->path, CONTROL_SOCKET_ADMIN_GROUP);
+/* A failure is told once: as long as the group is the same one, so is the answer. */
+static void
+admit_readers(struct control_socket *s, const char *name)
+{
+	bool exists = control_group_find(&s->readers, name);
+	int rc;
+
+	if (exists == s->has_readers && (!exists || s->readers.gid == s->readers_gid))
+		return;
+	s->has_readers = exists;
+	s->readers_gid = s->readers.gid;
+	rc = exists ? unix_listener_admit(s->path, s->readers.gid)
+		    : unix_listener_admit_nobody(s->path);
+	if (rc == 0)
+		return;
+	log_warning("%s: cannot admit group %s: %s", s->path, name, strerror(-rc));
+	unix_listener_admit_nobody(s->path);
+}
+
+static void
+on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct control_socket *s = arg;
+
+	(void)fd;
+	(void)what;
+	admit_readers(s, s->settings(s->arg)->control_group);
 }
 
 static enum form
@@ -209,7 +248,7 @@ on_request(struct evhttp_request *http, void *arg)
 		send_answer(http, HTTP_SERVUNAVAIL, FORM_TEXT, "out of memory\n", 14);
 		return;
 	}
-	*rq = (struct control_request){.http = http, .form = form_of(http)};
+	*rq = (struct control_request){.socket = s, .http = http, .form = form_of(http)};
 	read_peer(s, http, &peer);
 	struct command_request request = {
 		.text = size > 0 ? (const char *)text : "",
@@ -259,25 +298,8 @@ is_refused(struct evhttp_request *http, bool is_json)
 	return false;
 }
 
-/* Supplementary groups are those that the peer had when it connected. */
-static bool
-is_in_group(int fd, gid_t group)
-{
-	socklen_t size = 0;
-	gid_t *groups;
-	bool is = false;
-
-	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* says the size */
-	groups = malloc(size > 0 ? size : 1);
-	if (groups != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0)
-		for (size_t i = 0; i < size / sizeof(gid_t); i++)
-			is = is || groups[i] == group;
-	free(groups);
-	return is;
-}
-
 static void
-read_peer(const struct control_socket *s, struct evhttp_request *http, struct peer *peer)
+read_peer(struct control_socket *s, struct evhttp_request *http, struct peer *peer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(http);
 	int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
@@ -288,9 +310,11 @@ read_peer(const struct control_socket *s, struct evhttp_request *http, struct pe
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
 		return;
 	peer->uid = cred.uid;
-	peer->may_change = cred.uid == 0 || cred.uid == geteuid() ||
-			   (s->has_admin_group &&
-				   (cred.gid == s->admin_group || is_in_group(fd, s->admin_group)));
+	peer->may_change = cred.uid == 0 || cred.uid == geteuid();
+	if (peer->may_change)
+		return;
+	control_group_find(&s->admins, s->settings(s->arg)->admin_group);
+	peer->may_change = control_group_has(&s->admins, fd, &cred);
 }
 
 static void
@@ -309,6 +333,8 @@ on_answer(void *arg, enum command_result result, const char *body, size_t size)
 		end_stream(rq, body, size);
 	else
 		send_answer(rq->http, codes[result], rq->form, body, size);
+	/* It may have been a reload; before the client reads the answer. */
+	event_active(rq->socket->look, EV_TIMEOUT, 0);
 	free(rq);
 }
 

@@ -7,14 +7,17 @@
  *
  *     200 done   400 wrong statement   403 not allowed   404, 405 not /cli, not POST   503 not now
  *
- * Who may open the socket may read: its owner and the control group.  Changes are for root, the
- * control plane's own user, and members of the group karmalb-admin.  Text that is
- * long in coming (CHECK SERVICE) is sent line by line, in chunks.  Everything here runs on the
- * loop's thread and never blocks it; a client that is slow is dropped, one too many waits.
+ * Who may open the socket may read: its owner and the group 'control_group' of the settings.
+ * Changes are for root, the control plane's own user, and members of 'admin_group'.  Both are
+ * looked up ever anew (control_group.h), the former every CONTROL_SOCKET_LOOK_S and after each
+ * statement. Text that is long in coming (CHECK SERVICE) is sent line by line, in chunks.
+ * Everything here runs on the loop's thread; a client that is slow is dropped, one too many waits.
  */
 #pragma once
 
 struct command_request;
+struct config;
+struct config_controlplane;
 struct control_socket;
 struct err;
 struct event_base;
@@ -22,21 +25,26 @@ struct event_base;
 #define CONTROL_SOCKET_NAME        "control.sock" /* in the run directory */
 #define CONTROL_SOCKET_CLIENTS_MAX 64
 #define CONTROL_SOCKET_TIMEOUT_S   30
-#define CONTROL_SOCKET_ADMIN_GROUP "karmalb-admin"
+#define CONTROL_SOCKET_LOOK_S      5
 
 struct control_options {
 	void (*run)(void *arg, const struct command_request *request); /* commands_run() */
+	/* In force; valid until the next change. */
+	const struct config_controlplane *(*settings)(void *arg);
 	void *arg;
 };
 
 /*
- * Takes 'run_dir'/control.sock, mode 0660: whoever connects waits until control_socket_serve().
- * 'group' may connect, if there is such a group; empty: only the owner.  A socket that a killed
- * control plane left behind is replaced.  Returns NULL with a sentence if another control plane
- * answers there, or the socket cannot be made.
+ * Takes 'run_dir'/control.sock: whoever connects waits until control_socket_serve().  A socket that
+ * a killed control plane left behind is replaced.  Returns NULL with a sentence if another control
+ * plane answers there, or the socket cannot be made.
  */
 struct control_socket *
-control_socket_open(const char *run_dir, const char *group, struct err *err);
+control_socket_open(const char *run_dir, const struct config_controlplane *conf, struct err *err);
+
+/* Whether the socket can be as 'wanted' says.  0, or a negative errno with a sentence. */
+int
+control_socket_check(const struct config *wanted, struct err *err);
 
 /* Answers from here on, on the loop of 'base'.  0, or -ENOMEM with a sentence; close it then. */
 int

@@ -29,6 +29,9 @@ struct intent_options {
 	struct balance *balance;
 	const char *config_path, *state_path; /* must outlive it */
 	const struct config *file;            /* what stands in the former; copied */
+	/* Whether the rest of the program can be as a file says; NULL: it can.  0, or a negative
+	 * errno with a sentence. */
+	int (*check)(const struct config *wanted, struct err *err);
 };
 
 /* NULL when out of memory. */

@@ -93,6 +93,8 @@ load(struct intent *i, struct loaded *l, char **text, struct err *err)
 		rc = -ENOMEM;
 	else
 		rc = state_file_apply(i->options.state_path, &l->wanted, l->file, &l->saved, err);
+	if (rc == 0 && i->options.check != NULL)
+		rc = i->options.check(l->wanted, err);
 	if (rc == 0)
 		return 0;
 	config_free(l->file);

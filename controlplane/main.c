@@ -104,8 +104,7 @@ open_control(struct program *p, const struct options *options)
 {
 	struct err err;
 
-	p->control =
-		control_socket_open(options->run_dir, p->config->controlplane.control_group, &err);
+	p->control = control_socket_open(options->run_dir, &p->config->controlplane, &err);
 	if (p->control == NULL)
 		log_error("%s", err.sentence);
 	return p->control != NULL ? 0 : -1;
@@ -114,7 +113,8 @@ open_control(struct program *p, const struct options *options)
 static int
 serve_control(struct program *p)
 {
-	const struct control_options control = {.run = commands_run, .arg = p->commands};
+	const struct control_options control = {
+		.run = commands_run, .settings = commands_settings, .arg = p->commands};
 	struct err err;
 	int rc = control_socket_serve(p->control, p->base, &control, &err);
 
@@ -212,6 +212,7 @@ create_rooms(struct program *p, const struct options *options)
 		.config_path = options->config_path,
 		.state_path = p->state_path,
 		.file = p->config,
+		.check = control_socket_check,
 	});
 	if (p->intent == NULL)
 		return -1;

@@ -102,6 +102,8 @@ compare_settings(struct plan *plan, enum setting_scope scope, struct plan_change
 			is_equal(s, change.base_was, change.base))
 			continue;
 		change.setting = s;
+		if (scope == SETTING_SCOPE_CONTROLPLANE)
+			change.kind = s->is_live ? PLAN_CONTROLPLANE : PLAN_PROGRAM;
 		if (!add(plan, change))
 			return false;
 	}
@@ -341,11 +343,22 @@ apply_setting(const struct plan_change *c, struct config *config, struct err *er
 }
 
 static int
+apply_controlplane(const struct plan_change *c, struct config *config, struct err *err)
+{
+	char text[SETTING_TEXT_MAX];
+
+	return setting_parse(c->setting, &config->controlplane,
+		setting_format(c->setting, c->base, text, sizeof(text)), err);
+}
+
+static int
 apply_change(const struct plan_change *c, struct config *config, struct err *err)
 {
 	switch (c->kind) {
 	case PLAN_PROGRAM:
 		return 0;
+	case PLAN_CONTROLPLANE:
+		return apply_controlplane(c, config, err);
 	case PLAN_DROP_SERVICE:
 		return config_edit_drop(config, c->service_was->name, err);
 	case PLAN_DROP_MIRROR:

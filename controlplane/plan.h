@@ -18,7 +18,8 @@ struct config_service;
 struct setting;
 
 enum plan_kind {
-	PLAN_PROGRAM, /* dataplane or controlplane: takes a restart, all else does not */
+	PLAN_PROGRAM,      /* dataplane or controlplane: takes a restart, all else does not */
+	PLAN_CONTROLPLANE, /* a setting that does not, though no statement changes it either */
 	PLAN_DROP_SERVICE,
 	PLAN_DROP_MIRROR,
 	PLAN_DEFAULT, /* and all services without a value of their own */
@@ -63,7 +64,7 @@ plan_apply(const struct plan *plan, struct config *config, struct err *err);
 void
 plan_print_change(const struct plan *plan, unsigned index, FILE *out);
 
-/* The statements that lead from the one to the other, one a line, each ended by ';'.  PLAN_PROGRAM
- * has none. */
+/* The statements that lead from the one to the other, one a line, each ended by ';'.  The two of
+ * the programs have none. */
 void
 plan_print_statements(const struct plan *plan, FILE *out);

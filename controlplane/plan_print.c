@@ -34,6 +34,8 @@ print_program(const struct plan_change *c, FILE *out)
 		print_values(c, out);
 	else
 		fputs("changed", out);
+	if (c->kind == PLAN_CONTROLPLANE)
+		return;
 	fprintf(out, " (not in force before karmalb-%.*s is restarted)",
 		c->title[0] == 'd' ? 9 : 12, c->title);
 }
@@ -123,6 +125,7 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 
 	switch (c->kind) {
 	case PLAN_PROGRAM:
+	case PLAN_CONTROLPLANE:
 		print_program(c, out);
 		return;
 	case PLAN_DROP_SERVICE:
@@ -247,6 +250,7 @@ say_change(const struct plan_change *c, FILE *out)
 
 	switch (c->kind) {
 	case PLAN_PROGRAM:
+	case PLAN_CONTROLPLANE:
 		return;
 	case PLAN_DROP_SERVICE:
 		fprintf(out, "DROP SERVICE %s;\n", c->service_was->name);

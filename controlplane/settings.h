@@ -126,7 +126,7 @@ struct setting {
 	const char *(*choice_at)(unsigned index); /* NULL behind the last */
 	const char *word;  /* may stand for a SETTING_NUMBER, as SETTING_WORD; NULL: none */
 	const char *later; /* values, with blanks between, that will be possible one day */
-	bool is_live;      /* SET SERVICE may change it */
+	bool is_live;      /* of a service: SET SERVICE may change it; else: RELOAD may */
 	const char *help;  /* one line, no full stop; LATER: what to say instead, or NULL */
 };
 

@@ -102,8 +102,10 @@ const struct setting settings[] = {
 
 	{IN_CONTROLPLANE(NAME, local_name), .default_text = "", .zero = "the host's name",
 		.help = "What this balancer is called"},
-	{IN_CONTROLPLANE(NAME, control_group), .default_text = "karmalb",
+	{IN_CONTROLPLANE(NAME, control_group), .default_text = "karmalb", .is_live = true,
 		.help = "Group whose members may read with karmactl"},
+	{IN_CONTROLPLANE(NAME, admin_group), .default_text = "karmalb-admin", .is_live = true,
+		.help = "Group whose members may change as well, if control_group lets them in"},
 	{IN_CONTROLPLANE(TEXT, metrics), .default_text = "127.0.0.1:9464", .zero = "off",
 		.help = "Address and port where Prometheus finds /metrics"},
 

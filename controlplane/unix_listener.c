@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making a UNIX socket where an earlier process may have left one.  At start only, may block. */
+/* Making a UNIX socket where an earlier process may have left one.  May block. */
 #include "unix_listener.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include "err.h"
-#include "log.h"
 
 #define BACKLOG SOMAXCONN
 
@@ -20,11 +18,9 @@ static int
 make_way(const struct sockaddr_un *address, struct err *err);
 static int
 bind_private(int fd, const struct sockaddr_un *address);
-static void
-admit_group(const char *path, const char *group);
 
 int
-unix_listener_open(const char *path, const char *group, struct err *err)
+unix_listener_open(const char *path, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int rc;
@@ -46,7 +42,6 @@ unix_listener_open(const char *path, const char *group, struct err *err)
 		err_set(err, "cannot make the socket %s: %s", path, strerror(-rc));
 		goto close_fd;
 	}
-	admit_group(path, group);
 	if (listen(fd, BACKLOG) < 0) {
 		rc = -errno;
 		err_set(err, "cannot listen at %s: %s", path, strerror(-rc));
@@ -66,6 +61,18 @@ unix_listener_close(int fd, const char *path)
 {
 	close(fd);
 	unlink(path);
+}
+
+int
+unix_listener_admit(const char *path, gid_t group)
+{
+	return chown(path, (uid_t)-1, group) < 0 || chmod(path, 0660) < 0 ? -errno : 0;
+}
+
+int
+unix_listener_admit_nobody(const char *path)
+{
+	return chmod(path, 0600) < 0 ? -errno : 0;
 }
 
 /* True also where the queue of whoever listens is full. */
@@ -122,17 +129,4 @@ bind_private(int fd, const struct sockaddr_un *address)
 
 	umask(before);
 	return rc;
-}
-
-static void
-admit_group(const char *path, const char *group)
-{
-	const struct group *entry = group[0] != '\0' ? getgrnam(group) : NULL;
-
-	if (group[0] != '\0' && entry == NULL)
-		log_info("%s: there is no group %s, so only its owner may connect", path, group);
-	if (entry == NULL)
-		return;
-	if (chown(path, (uid_t)-1, entry->gr_gid) < 0 || chmod(path, 0660) < 0)
-		log_warning("%s: cannot admit group %s: %s", path, group, strerror(errno));
 }

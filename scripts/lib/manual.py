@@ -15,7 +15,8 @@ GROUPS = [
     ("dataplane", "dataplane",
      "Read when karmalb-dataplane starts; a change needs its restart."),
     ("port", "Each of dataplane.ports", ""),
-    ("controlplane", "controlplane", "Read when karmalb-controlplane starts."),
+    ("controlplane", "controlplane", "Read when karmalb-controlplane starts; those marked 'live' "
+     "also by RELOAD and SIGHUP."),
     ("service_only", "Each of services", "A service has all settings of defaults as well."),
     ("service", "defaults, and each of services",
      "What stands in defaults holds for every service that does not say otherwise. Those marked "
@@ -58,7 +59,8 @@ FILES = [
 
 GROUPS_OF_PEOPLE = [
     ("karmalb", "may read with karmactl (controlplane.control_group)"),
-    ("karmalb-admin", "may change as well; its members need the group karmalb too"),
+    ("karmalb-admin", "may change as well; its members need the group karmalb too "
+     "(controlplane.admin_group)"),
     ("karmalb-dataplane",
      "may open dataplane.sock; for the control plane alone, no person belongs here"),
 ]
@@ -161,7 +163,7 @@ def statements_page(statements, version):
               "reads statements from a pipe.",
               "Words in small letters stand for values; [ ] is what may be left out, | parts "
               "alternatives. A statement of the second kind needs the right to change: root, or "
-              "the group karmalb-admin. The fields of answers are explained in "
+              "the group karmalb-admin (controlplane.admin_group). The fields of answers are explained in "
               "/usr/share/doc/karmalb/statements.md.")
     page.section("OPTIONS")
     for title, text in KARMACTL_OPTIONS:

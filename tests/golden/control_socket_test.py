@@ -195,8 +195,12 @@ class Rights(Controlplane):
         self.karmactl = shutil.copy(PROGRAMS.karmactl, f"{directory}/karmactl")
         os.chmod(self.karmactl, 0o755)
         self.groups = f"{directory}/group"
+        self.write_groups("karmalb:x:7001:", "karmalb-admin:x:7002:")
+
+    def write_groups(self, *lines):
+        """The same file ever anew, for it is mounted."""
         with open(self.groups, "w", encoding="utf-8") as file:
-            file.write("root:x:0:\nkarmalb:x:7001:\nkarmalb-admin:x:7002:\n")
+            file.write("".join(f"{line}\n" for line in ("root:x:0:", *lines)))
 
     def start_with_groups(self):
         """A control plane for which /etc/group is ours."""
@@ -226,6 +230,40 @@ class Rights(Controlplane):
         code, said = self.run_as([7001, 7002], "strategy", "web", "random", path=path)
         self.assertEqual(code, 0, said)
         self.assertEqual(PROGRAMS.run("strategy", "web", "nodeads", path=path)[0], 0)
+
+    def test_groups_made_later_and_members_who_join_later_count(self):
+        self.write_groups()
+        controlplane = self.start_with_groups()
+        path = controlplane.path
+        change = ["strategy", "web", "random"]
+        for _ in range(2):
+            self.assertEqual(self.run_as([7001], "SHOW SERVICES", path=path)[0], 3)
+            self.assertEqual(PROGRAMS.run("strategy", "web", "nodeads", path=path)[0], 0)
+        self.write_groups("karmalb:x:7001:")
+        end = time.monotonic() + surface.WAIT_S
+        while self.run_as([7001], "SHOW SERVICES", path=path)[0] == 3:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        for _ in range(2):
+            self.assertEqual(self.run_as([7001], *change, path=path)[0], 1)
+        self.write_groups("karmalb:x:7001:", "karmalb-admin:x:7002:")
+        self.assertEqual(self.run_as([7001], *change, path=path)[0], 1)
+        self.write_groups("karmalb:x:7001:", "karmalb-admin:x:7002:somebody,nobody")
+        self.assertEqual(self.run_as([7001], *change, path=path)[0], 0)
+        self.write_groups("karmalb:x:7001:", "karmalb-admin:x:7002:somebody")
+        self.assertEqual(self.run_as([7001], *change, path=path)[0], 1)
+        # One whose number changes, and one that goes again.
+        self.write_groups("karmalb:x:7003:")
+        PROGRAMS.run("SHOW SERVICES", path=path)
+        self.assertEqual(os.stat(path).st_gid, 7003)
+        self.write_groups()
+        PROGRAMS.run("SHOW SERVICES", path=path)
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        log = controlplane.stop()
+        self.assertEqual(log.count("there is no group karmalb, so only its owner"), 2, log)
+        self.assertEqual(log.count("group karmalb: there is one now"), 1, log)
+        self.assertEqual(log.count("there is no group karmalb-admin, so changes are for"), 1, log)
+        self.assertEqual(log.count("group karmalb-admin: there is one now"), 1, log)
 
     def test_without_the_group_only_the_owner_gets_in(self):
         controlplane = self.start(run_dir=self.directory, group="karmalb-no-such-group")

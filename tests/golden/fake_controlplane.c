@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: fake_controlplane RUN_DIR [connected|alone [GROUP]]
+ * usage: fake_controlplane RUN_DIR [connected|alone [CONTROL_GROUP]]
  *
  * The real socket, statements and renderers over a status made by hand and a balance that takes 4
  * ms for a change.  Prints "ready" once it listens; ends at SIGTERM.  For tests only.
@@ -155,7 +155,7 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 
 /* What "the file says": the settings and mirrors as they are before any change. */
 static const struct config *
-fake_config(void)
+fake_config(const char *control_group)
 {
 	static struct config_service services[2];
 	static struct config_mirror mirrors[2][8];
@@ -164,6 +164,8 @@ fake_config(void)
 
 	settings_set_defaults(SETTING_SCOPE_DATAPLANE, &config.dataplane);
 	settings_set_defaults(SETTING_SCOPE_CONTROLPLANE, &config.controlplane);
+	snprintf(config.controlplane.control_group, sizeof(config.controlplane.control_group), "%s",
+		control_group);
 	settings_set_defaults(SETTING_SCOPE_SERVICE, &config.defaults);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct status_service *from = &status->services[i];
@@ -188,17 +190,19 @@ int
 main(int argc, char **argv)
 {
 	struct event_base *base = event_base_new();
-	struct balance balance = {.base = base, .config = config_copy(fake_config())};
+	const struct config *config = fake_config(argc > 3 ? argv[3] : "");
+	struct balance balance = {.base = base, .config = config_copy(config)};
 	struct intent *intent = intent_create(&(struct intent_options){
 		.base = base,
 		.balance = &balance,
 		.config_path = "/nowhere/karmalb.conf",
 		.state_path = "/nowhere/saved.statements",
-		.file = fake_config(),
+		.file = config,
 	});
 	struct commands *commands = commands_create(&balance, intent);
 	struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
-	const struct control_options options = {.run = commands_run, .arg = commands};
+	const struct control_options options = {
+		.run = commands_run, .settings = commands_settings, .arg = commands};
 	struct control_socket *control;
 	struct err err;
 
@@ -210,7 +214,7 @@ main(int argc, char **argv)
 		fake_status()->dataplane.is_connected = false;
 		strcpy(fake_status()->dataplane.sentence, "connection refused");
 	}
-	control = control_socket_open(argc > 1 ? argv[1] : ".", argc > 3 ? argv[3] : "", &err);
+	control = control_socket_open(argc > 1 ? argv[1] : ".", &config->controlplane, &err);
 	if (control != NULL && control_socket_serve(control, base, &options, &err) == 0) {
 		puts("ready");
 		fflush(stdout);

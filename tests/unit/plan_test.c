@@ -231,6 +231,30 @@ START_TEST(what_takes_a_restart_is_told_and_left)
 }
 END_TEST
 
+START_TEST(groups_of_people_take_no_restart)
+{
+	const struct config *a = load(base);
+	struct config *b = config_copy(a);
+	struct plan plan;
+
+	strcpy(b->controlplane.admin_group, "ops");
+	strcpy(b->controlplane.metrics, "127.0.0.1:9465");
+	assert_says(a, b,
+		"controlplane: admin_group karmalb-admin -> ops\n"
+		"controlplane: metrics 127.0.0.1:9464 -> 127.0.0.1:9465 (not in force before "
+		"karmalb-controlplane is restarted)\n",
+		"");
+	ck_assert_int_eq(plan_make(&plan, a, b), 0);
+	ck_assert_uint_eq(plan.n_restarts, 1);
+	plan_fini(&plan);
+	ck_assert_int_eq(config_edit_programs(b, a), 0);
+	ck_assert_str_eq(b->controlplane.admin_group, "ops");
+	ck_assert_str_eq(b->controlplane.metrics, a->controlplane.metrics);
+	config_free(b);
+	config_free(a);
+}
+END_TEST
+
 START_TEST(order_alone_is_no_change)
 {
 	const struct config *a = load(base);
@@ -364,6 +388,7 @@ main(void)
 		a_service_keeps_its_own_value_when_the_default_changes,
 		a_mirror_called_otherwise_stays_itself,
 		what_takes_a_restart_is_told_and_left,
+		groups_of_people_take_no_restart,
 		order_alone_is_no_change,
 		a_bad_edit_is_found_when_all_is_seen_together,
 		a_plan_applied_to_the_old_gives_the_new,

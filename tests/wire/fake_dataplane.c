@@ -51,8 +51,8 @@ fake_configure(const struct fake *f, const char *services)
 		"config_version = 1;\n"
 		"dataplane = { workers = \"0\"; sources = [ \"10.255.0.1\" ];\n"
 		"  ports = ( { name = \"p\"; device = \"af_xdp:none\"; } ); };\n"
-		"services = (\n%s\n);\n",
-		services);
+		"services = (\n%s\n);\n%s\n",
+		services, f->more);
 	fclose(file);
 }
 

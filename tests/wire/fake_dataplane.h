@@ -15,7 +15,8 @@
 #include "intent.h"
 
 struct fake {
-	char dir[64]; /* run directory, configuration and log of the control plane */
+	char dir[64];   /* run directory, configuration and log of the control plane */
+	char more[120]; /* lines of the configuration besides services */
 	int listener;
 	int fd; /* -1: no control plane connected */
 	pid_t pid;

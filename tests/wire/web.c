@@ -13,7 +13,7 @@
 #include <karmalb/clock.h>
 
 /* Four mirrors behind one listen, documented rule, no pings. */
-static const char services[] =
+const char web_services[] =
 	"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; ha_strategy = \"nodeads\";\n"
 	"  karma_rule = \"documented\"; ha_period_karma = \"1s\"; ping = \"none\"; slow_start = 0;\n"
 	"  mirrors = ( { name = \"m1\"; address = \"10.0.0.1\"; },\n"
@@ -29,7 +29,7 @@ void
 web_set_up(void)
 {
 	memset(&web.totals, 0, sizeof(web.totals));
-	fake_start(&web.fake, services);
+	fake_start(&web.fake, web_services);
 	fake_accept(&web.fake, WEB_PROMPT_MS);
 }
 

@@ -20,6 +20,7 @@ struct web {
 };
 
 extern struct web web;
+extern const char web_services[]; /* as configured */
 extern const double web_equal[4]; /* shares as configured */
 extern const double web_w1[4];    /* after the first period of web_send_answers() */
 
