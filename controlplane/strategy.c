@@ -7,7 +7,23 @@
 
 #include "noerrors.h"
 
-/* Scales shares to a sum of 'whole'; with nothing to scale all stay 0. */
+/* One part to each mirror of the role; returns how many there are. */
+static unsigned
+level(const struct strategy_view *view, struct strategy_share *shares, enum strategy_role role)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < view->n_mirrors; i++) {
+		if (shares[i].role == role) {
+			shares[i].share = 1;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Scales shares to a sum of 'whole'; where the weights of all who take part came to nothing,
+ * evenly. */
 static void
 normalise(const struct strategy_view *view, struct strategy_share *shares, double whole)
 {
@@ -15,6 +31,10 @@ normalise(const struct strategy_view *view, struct strategy_share *shares, doubl
 
 	for (unsigned i = 0; i < view->n_mirrors; i++)
 		sum += shares[i].share;
+	if (sum == 0)
+		sum = level(view, shares, STRATEGY_REGULAR);
+	if (sum == 0)
+		sum = level(view, shares, STRATEGY_TRIAL);
 	for (unsigned i = 0; i < view->n_mirrors && sum > 0; i++)
 		shares[i].share *= whole / sum;
 }

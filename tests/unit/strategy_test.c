@@ -86,7 +86,29 @@ START_TEST(nodeads_draws_among_the_documented_candidates)
 }
 END_TEST
 
-START_TEST(all_dead_are_spread_evenly_whatever_their_weight) /* D7 */
+START_TEST(weights_that_come_to_nothing_are_spread_evenly) /* D7 */
+{
+	static const double weights[3] = {100, 0, 0};
+
+	make_mirrors(3, (const uint32_t[]){4, 0, 0});
+	for (unsigned i = 0; i < 3; i++)
+		mirrors[i].weight = weights[i];
+	draw("nodeads", 3);
+	ck_assert_double_eq(shares[0], 0);
+	ck_assert_double_eq_tol(shares[1], 0.5, 1e-12);
+	ck_assert_double_eq_tol(shares[2], 0.5, 1e-12);
+	mirrors[1].state = MIRROR_TRIAL; /* nobody but the last to rely on */
+	draw("nodeads", 3);
+	ck_assert_double_eq_tol(shares[1] + shares[2], 1, 1e-12);
+	ck_assert_double_gt(shares[2], 0.5);
+	mirrors[2].state = MIRROR_TRIAL;
+	draw("nodeads", 3);
+	ck_assert_double_eq_tol(shares[1], 0.5, 1e-12);
+	ck_assert_double_eq_tol(shares[2], 0.5, 1e-12);
+}
+END_TEST
+
+START_TEST(all_dead_are_spread_evenly_whatever_their_weight)
 {
 	make_mirrors(3, (const uint32_t[]){4, 4, 4});
 	mirrors[0].weight = 1e-12;
@@ -296,6 +318,7 @@ main(void)
 	suite_add_tcase(suite, tc);
 	tcase_add_loop_test(tc, nodeads_draws_among_the_documented_candidates, 0,
 		sizeof(candidates) / sizeof(candidates[0]));
+	tcase_add_test(tc, weights_that_come_to_nothing_are_spread_evenly);
 	tcase_add_test(tc, all_dead_are_spread_evenly_whatever_their_weight);
 	tcase_add_test(tc, random_looks_at_configured_weights_only);
 	tcase_add_test(tc, nodeads_follows_karma);
