@@ -203,12 +203,13 @@ int
 config_edit_inherit(struct config *config, const char *service, const char *name, struct err *err)
 {
 	struct config_service *s = service_of(config, service, err);
-	const struct setting *setting = setting_find(SETTING_SCOPE_SERVICE, name);
+	const struct setting *setting;
 
 	if (s == NULL)
 		return -ENOENT;
+	setting = setting_find_live(name, err);
 	if (setting == NULL)
-		return err_set(err, "no setting of a service is called %.64s", name);
+		return -EINVAL;
 	copy_setting(&s->settings, &config->defaults, setting);
 	s->own &= ~setting_bit(setting);
 	return 0;

@@ -302,29 +302,30 @@ refuse_name(const char *name, struct err *err)
 		err, "no setting of a service is called %s, expected one of %s", quoted, names);
 }
 
-static const struct setting *
-find_live(const char *name, struct err *err)
+const struct setting *
+setting_find_live(const char *name, struct err *err)
 {
 	const struct setting *s = setting_find(SETTING_SCOPE_SERVICE, name);
+	const struct setting *other = setting_find(SETTING_SCOPE_SERVICE_ONLY, name);
 
-	if (s != NULL && s->type == SETTING_LATER) {
+	if (s != NULL && s->is_live)
+		return s;
+	if (s != NULL && s->help != NULL)
+		err_set(err, "%s: %s", name, s->help);
+	else if (s != NULL)
 		err_set(err, "%s is not available in this version", name);
-		return NULL;
-	}
-	if (s == NULL && setting_find(SETTING_SCOPE_SERVICE_ONLY, name) != NULL) {
-		err_set(err, "%s cannot be changed while running, only in the file", name);
-		return NULL;
-	}
-	if (s == NULL)
+	else if (other != NULL)
+		err_set(err, "%s", other->instead);
+	else
 		refuse_name(name, err);
-	return s;
+	return NULL;
 }
 
 int
 settings_set(struct service_settings *service, const char *name, const char *text,
 	struct setting_change *change, struct err *err)
 {
-	const struct setting *s = find_live(name, err);
+	const struct setting *s = setting_find_live(name, err);
 	struct service_settings changed = *service;
 
 	if (s == NULL || setting_parse(s, &changed, text, err) != 0)

@@ -124,10 +124,11 @@ struct setting {
 	const char *zero;           /* what 0 (or empty text) means; NULL: it is not allowed */
 	const char *const *choices; /* NULL-terminated; or: */
 	const char *(*choice_at)(unsigned index); /* NULL behind the last */
-	const char *word;  /* may stand for a SETTING_NUMBER, as SETTING_WORD; NULL: none */
-	const char *later; /* values, with blanks between, that will be possible one day */
-	bool is_live;      /* of a service: SET SERVICE may change it; else: RELOAD may */
-	const char *help;  /* one line, no full stop; LATER: what to say instead, or NULL */
+	const char *word;    /* may stand for a SETTING_NUMBER, as SETTING_WORD; NULL: none */
+	const char *later;   /* values, with blanks between, that will be possible one day */
+	bool is_live;        /* of a service: SET SERVICE may change it; else: RELOAD may */
+	const char *help;    /* one line, no full stop; LATER: what to say instead, or NULL */
+	const char *instead; /* SERVICE_ONLY: what changes it, in a sentence without full stop */
 };
 
 #define SETTING_WORD (-1.0) /* what a setting's 'word' is kept as; no row allows it otherwise */
@@ -138,6 +139,11 @@ extern const struct setting settings[];
 /* NULL: no such setting there. */
 const struct setting *
 setting_find(enum setting_scope scope, const char *name);
+
+/* A setting of a service that statements may change; NULL with a sentence: there is none of that
+ * name, or not in this version, or something else changes it. */
+const struct setting *
+setting_find_live(const char *name, struct err *err);
 
 /* A bit for each setting of SETTING_SCOPE_SERVICE, for sets of them. */
 uint64_t

@@ -110,10 +110,14 @@ const struct setting settings[] = {
 		.help = "Address and port where Prometheus finds /metrics"},
 
 	{IN_SERVICE_ONLY(NAME, "name"), .offset = offsetof(struct config_service, name),
+		.instead = "a service keeps its name; CREATE SERVICE makes one of another name",
 		.help = "What to call it"},
 	{IN_SERVICE_ONLY(STRINGS, "listen"),
+		.instead = "listen is changed by ALTER SERVICE ... LISTEN",
 		.help = "Where clients come: \"address:port/tcp\" or \"/udp\", one or more"},
-	{IN_SERVICE_ONLY(GROUPS, "mirrors"), .help = "Who answers"},
+	{IN_SERVICE_ONLY(GROUPS, "mirrors"),
+		.instead = "mirrors are changed by ALTER SERVICE ... ADD MIRROR and DROP MIRROR",
+		.help = "Who answers"},
 
 	{IN_SERVICE(CHOICE, "ha_strategy", ha_strategy), .default_text = "random",
 		.choice_at = strategy_name_at, .later = "least_request adaptive",

@@ -278,6 +278,83 @@ START_TEST(a_refused_statement_changes_nothing)
 }
 END_TEST
 
+/* A statement that takes a setting, from the file's configuration: typed, and as a saved line. */
+static int
+run_afresh(const char *statement)
+{
+	struct config *again = config_copy(file);
+	struct state_report report;
+	struct err of_file;
+	FILE *out = fopen(path, "we"); /* hundreds of lines: no time to sync each */
+	int rc;
+
+	ck_assert_ptr_nonnull(out);
+	fprintf(out, "%s;\n", statement);
+	fclose(out);
+	config_free(config);
+	config = config_copy(file);
+	err.sentence[0] = '\0';
+	rc = run(statement);
+	ck_assert_int_eq(state_file_apply(path, &again, file, &report, &of_file), 0);
+	ck_assert_uint_eq(report.n_refused, rc < 0);
+	ck_assert_uint_eq(n_differences(config, again), 0);
+	config_free(again);
+	ck_assert_msg(rc == 0 || err.sentence[0] != '\0', "%s", statement);
+	return rc;
+}
+
+START_TEST(every_key_of_the_table_is_taken_or_refused_with_a_sentence)
+{
+	static const char *const forms[] = {
+		"SET SERVICE web.1 %s = '%s'",
+		"SET GLOBAL %s = '%s'",
+		"ALTER SERVICE web.1 DEFAULT %s",
+		"CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS ('10.0.0.9') %s = '%s'",
+		"SET MIRROR web.1.m1 %s = '%s'",
+		"RESET SERVICE %s",
+	};
+	char statement[300];
+
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		const struct setting *same = setting_find(SETTING_SCOPE_SERVICE, s->name);
+		bool is_possible = same != NULL && same->type != SETTING_LATER;
+
+		for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+			snprintf(statement, sizeof(statement), forms[i], s->name,
+				is_possible ? same->default_text : "1");
+			int rc = run_afresh(statement);
+
+			if (i < 4)
+				ck_assert_msg((rc == 0) == is_possible, "%s: %s", statement,
+					err.sentence);
+			if (i < 4 && same != NULL && !is_possible)
+				ck_assert_msg(strstr(err.sentence, "not available in this version"),
+					"%s: %s", statement, err.sentence);
+		}
+	}
+}
+END_TEST
+
+START_TEST(what_a_setting_cannot_do_is_said_with_what_can)
+{
+	assert_refused("ALTER SERVICE web.1 DEFAULT load_balancing",
+		"load_balancing is not available in this version");
+	assert_refused("ALTER SERVICE web.1 DEFAULT ping_password",
+		"ping_password: a password does not stand in this file; ping_password_file will "
+		"name a file, but is not available in this version");
+	assert_refused("ALTER SERVICE web.1 DEFAULT listen",
+		"listen is changed by ALTER SERVICE ... LISTEN");
+	assert_refused("SET SERVICE web.1 listen = '192.0.2.1:81/tcp'",
+		"listen is changed by ALTER SERVICE ... LISTEN");
+	assert_refused("SET SERVICE web.1 mirrors = 'm1'",
+		"mirrors are changed by ALTER SERVICE ... ADD MIRROR and DROP MIRROR");
+	assert_refused("SET GLOBAL name = 'x'",
+		"a service keeps its name; CREATE SERVICE makes one of another name");
+	assert_refused("ALTER SERVICE web.1 DEFAULT dead_afer",
+		"no setting of a service is called \"dead_afer\", did you mean dead_after?");
+}
+END_TEST
+
 START_TEST(the_last_mirror_goes_only_with_its_service)
 {
 	assert_done("ALTER SERVICE web.1 DROP MIRROR m1");
@@ -312,6 +389,8 @@ main(void)
 		nothing_saved_is_nothing_to_apply,
 		a_saved_file_is_replaced_as_a_whole,
 		a_refused_statement_changes_nothing,
+		every_key_of_the_table_is_taken_or_refused_with_a_sentence,
+		what_a_setting_cannot_do_is_said_with_what_can,
 		the_last_mirror_goes_only_with_its_service,
 		a_reset_service_is_as_in_the_file_whatever_was_done_to_it,
 		NULL,

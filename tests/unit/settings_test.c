@@ -163,7 +163,8 @@ START_TEST(what_is_wrong_is_answered_with_what_is_possible)
 			"udp_idle_timeout, reply_check, udp_answers, ping, ha_ping_interval, "
 			"ping_port, ping_path"},
 		{"proxy_protocol", "v2", "proxy_protocol is not available in this version"},
-		{"mirrors", "m1", "mirrors cannot be changed while running, only in the file"},
+		{"mirrors", "m1",
+			"mirrors are changed by ALTER SERVICE ... ADD MIRROR and DROP MIRROR"},
 		{"weight", "1",
 			"no setting of a service is called \"weight\", expected one of ha_strategy, "
 			"ha_period_karma, karma_rule, karma_gain, karma_forget, karma_floor, "
@@ -247,6 +248,8 @@ START_TEST(every_row_can_be_helped_with)
 			continue;
 		ck_assert_ptr_nonnull(s->help);
 		ck_assert_uint_gt(strlen(s->help), 5);
+		if (s->scope == SETTING_SCOPE_SERVICE_ONLY)
+			ck_assert_ptr_nonnull(s->instead);
 		if (s->type == SETTING_CHOICE)
 			ck_assert_ptr_nonnull(setting_choice(s, 1));
 	}
