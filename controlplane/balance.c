@@ -222,8 +222,6 @@ on_closed(void *arg, const char *why)
 		history_add(HISTORY_DATAPLANE, "data plane lost: %s", why);
 	observe_closed(b->model, why, karmalb_now_us());
 	pending_lost(&b->pending);
-	undo_forget(&b->undo); /* another data plane is asked anew */
-	balance_forget_dropped(b);
 	inquiries_lost(b->inquiries);
 	b->sent = NULL;
 	balance_set_timer(b, karmalb_now_us());
@@ -318,7 +316,11 @@ balance_is_in_force(const struct balance *b)
 struct status *
 balance_status(const struct balance *b)
 {
-	return status_take(b->model, karmalb_now_us());
+	struct status *status = status_take(b->model, karmalb_now_us());
+
+	if (status != NULL)
+		status->dataplane.n_waiting = b->undo.n;
+	return status;
 }
 
 int

@@ -49,7 +49,7 @@ balance_config(const struct balance *b);
 enum balance_result {
 	BALANCE_IN_FORCE,  /* every worker has it */
 	BALANCE_UNCHANGED, /* it had that value already */
-	BALANCE_LATER, /* accepted; no data plane now, so it comes into force when that is back */
+	BALANCE_LATER,     /* accepted; no data plane now, so the next one is asked */
 	BALANCE_TIMED_OUT, /* accepted and sent, but not confirmed within BALANCE_CHANGE_TIMEOUT_US
 			    */
 	BALANCE_REFUSED,   /* the data plane could not, so all is as before: 'sentence' */
@@ -63,21 +63,22 @@ struct balance_outcome {
 	uint32_t took_us; /* from balance_change() until every worker had it */
 	char service[KARMALB_NAME_MAX];
 	struct setting_change change;        /* setting, old_text, new_text */
-	char sentence[KARMALB_SENTENCE_MAX]; /* for a person: "in force after 4 ms", "accepted,
-						comes into force when the data plane is back" */
+	char sentence[KARMALB_SENTENCE_MAX]; /* for a person: "in force after 4 ms" */
 };
 
 /* Who waits for a change; the rest is for balance_change(): SET SERVICE service name = value. */
 struct balance_request {
-	const char *service, *name, *value; /* not needed after the call */
+	const char *service, *name, *value; /* not needed after the call; likewise: */
+	const char *what;                   /* for log and history: "user id 0: DROP SERVICE web" */
+	bool is_of_services; /* for balance_apply(): the data plane may have to hear of it */
 	void (*done)(void *arg, const struct balance_outcome *outcome);
 	void *arg;
 	/*
 	 * NULL, or called once when it is certain whether the change stays, which may be within the
-	 * call and after 'done' has said BALANCE_TIMED_OUT.  'why' NULL: it stays.  Otherwise the
-	 * data plane has turned it down, or one before it that it stands on, and said why; what was
-	 * before is in force again, or is as soon as the callback has returned.  Changes that are
-	 * taken back together are told so the newest first.
+	 * call and after 'done' has said BALANCE_TIMED_OUT or BALANCE_LATER.  'why' NULL: it stays.
+	 * Otherwise the data plane has turned it down, or one before it that it stands on, and said
+	 * why; what was before is in force again, or is as soon as the callback has returned.
+	 * Changes that are taken back together are told so the newest first.
 	 */
 	void (*ended)(void *arg, const char *why);
 	void *ended_arg;

@@ -40,13 +40,29 @@ take(struct balance *b, const struct config *wanted, const struct config **befor
 	return 0;
 }
 
-/* How a change ends for which the data plane is not asked. */
-static enum balance_result
-result_at_once(const struct balance *b, const struct balance_outcome *outcome)
+/* Whether the data plane must say yes to a change.  One that needs nothing of it still stands on
+ * those that do; while there is none nobody knows what a service's change needs. */
+static bool
+is_to_be_answered(const struct balance *b, const struct balance_request *request,
+	const struct balance_outcome *outcome, uint32_t epoch_before)
 {
-	if (outcome->change.setting != NULL && !outcome->change.is_changed)
-		return BALANCE_UNCHANGED;
-	return b->model->dataplane.is_synced ? BALANCE_IN_FORCE : BALANCE_LATER;
+	const struct model_dataplane *d = &b->model->dataplane;
+
+	if (!undo_is_empty(&b->undo) || d->epoch_sent != epoch_before)
+		return true;
+	return !d->is_synced && (request->is_of_services || outcome->change.is_changed);
+}
+
+/* Data planes may be away for long, and programs may send statements. */
+static void
+bound_undo(struct balance *b)
+{
+	if (b->undo.n < UNDO_MAX)
+		return;
+	undo_forget(&b->undo);
+	balance_forget_dropped(b);
+	log_warning("%u changes wait for the data plane: they stay whatever the data plane says",
+		UNDO_MAX);
 }
 
 /* Takes a change over whose 'outcome' is known but for its end; 'wanted' is ours if 0 is returned.
@@ -66,12 +82,18 @@ apply(struct balance *b, const struct config *wanted, const struct balance_reque
 		pending_drop(&b->pending, p);
 		return -ENOMEM;
 	}
-	/* One that needs nothing of the data plane still stands on those that do. */
-	if (d->is_synced && (d->epoch_sent != epoch_before || !undo_is_empty(&b->undo))) {
-		pending_await(p, d->epoch_sent);
-		undo_add(&b->undo, u, before, d->epoch_sent);
+	if (is_to_be_answered(b, request, outcome, epoch_before)) {
+		uint32_t epoch = d->is_synced ? d->epoch_sent : d->epoch_sent + 1;
+
+		bound_undo(b);
+		pending_await(p, epoch);
+		undo_add(&b->undo, u, before, epoch);
+		if (!d->is_synced)
+			pending_lost(&b->pending);
 	} else {
-		pending_settle(p, result_at_once(b, outcome));
+		pending_settle(p, outcome->change.setting != NULL && !outcome->change.is_changed
+					  ? BALANCE_UNCHANGED
+					  : BALANCE_IN_FORCE);
 		undo_settle(u, before);
 	}
 	balance_forget_dropped(b);
@@ -121,11 +143,18 @@ balance_forget(struct balance *b, const void *arg)
 static void
 go_back(struct balance *b, const struct karmalb_applied *applied, const char *why)
 {
-	const struct config *before = undo_refuse(&b->undo, applied->epoch, why);
-	const struct config *refused;
+	const char *what = undo_refused(&b->undo, applied->epoch);
+	const struct config *before, *refused;
+	char sentence[300];
 
-	if (before == NULL)
+	if (what == NULL)
 		return;
+	snprintf(sentence, sizeof(sentence),
+		"what the data plane turned down is taken back: %.180s", what);
+	if (b->undo.n > 1)
+		snprintf(sentence + strlen(sentence), sizeof(sentence) - strlen(sentence),
+			" (and %u after it)", b->undo.n - 1);
+	before = undo_refuse(&b->undo, applied->epoch, why);
 	pending_taken_back(&b->pending, why);
 	if (take(b, before, &refused) < 0) {
 		log_error("out of memory: what the data plane turned down stays");
@@ -134,8 +163,8 @@ go_back(struct balance *b, const struct karmalb_applied *applied, const char *wh
 	}
 	config_free(refused);
 	balance_forget_dropped(b);
-	log_warning("what the data plane turned down is taken back");
-	history_add(HISTORY_DATAPLANE, "what the data plane turned down is taken back");
+	log_warning("%s", sentence);
+	history_add(HISTORY_DATAPLANE, "%s", sentence);
 }
 
 /* Those who were told that nobody knew look here. */

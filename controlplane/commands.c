@@ -132,6 +132,16 @@ run(struct command_call *call)
 	return result;
 }
 
+const char *
+command_what(const struct command_call *call, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "user id %u:", call->request->uid);
+
+	for (unsigned i = 0; i < call->statement->n_tokens && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, " %s", call->statement->tokens[i].text);
+	return text;
+}
+
 enum command_result
 command_result_of(enum balance_result result)
 {
@@ -139,10 +149,10 @@ command_result_of(enum balance_result result)
 	case BALANCE_REFUSED:
 		return COMMAND_NOT_NOW;
 	case BALANCE_TIMED_OUT:
+	case BALANCE_LATER:
 		return COMMAND_UNCONFIRMED;
 	case BALANCE_IN_FORCE:
 	case BALANCE_UNCHANGED:
-	case BALANCE_LATER:
 		break;
 	}
 	return COMMAND_DONE;

@@ -44,6 +44,10 @@ COMMANDS(X)
 enum command_result
 command_result_of(enum balance_result result);
 
+/* Who wants what: "user id 0: DROP SERVICE web".  Returns 'text'. */
+const char *
+command_what(const struct command_call *call, char *text, size_t size);
+
 /* Answers with a sentence instead; returns 'result'. */
 int
 command_refuse(const struct command_call *call, int result, const char *format, ...)

@@ -41,17 +41,6 @@ wait_for(const struct command_call *call, const char *note)
 	return w;
 }
 
-/* "user id 0: DROP SERVICE web". */
-static const char *
-what_text(const struct command_call *call, char *text, size_t size)
-{
-	size_t n = (size_t)snprintf(text, size, "user id %u:", call->request->uid);
-
-	for (unsigned i = 0; i < call->statement->n_tokens && n < size; i++)
-		n += (size_t)snprintf(text + n, size - n, " %s", call->statement->tokens[i].text);
-	return text;
-}
-
 static int
 refuse(const struct command_call *call, int rc, const char *sentence)
 {
@@ -67,7 +56,7 @@ change(const struct command_call *call, struct config *wanted)
 	struct err err;
 	struct waiting *w = wait_for(call, ". Not saved (SAVE CONFIG keeps it)");
 	const struct intent_author author = {
-		.what = what_text(call, what, sizeof(what)), .done = on_done, .arg = w};
+		.what = command_what(call, what, sizeof(what)), .done = on_done, .arg = w};
 	int rc;
 
 	if (w == NULL) {
@@ -123,7 +112,7 @@ command_reload(const struct command_call *call)
 	struct err err;
 	struct waiting *w;
 	struct intent_author author = {
-		.what = what_text(call, what, sizeof(what)), .done = on_done};
+		.what = command_what(call, what, sizeof(what)), .done = on_done};
 	int rc;
 
 	if (within != NULL && units_parse_duration(within, KARMALB_SECOND, &within_us, &err) < 0)
@@ -192,9 +181,10 @@ command_save_config(const struct command_call *call)
 int
 command_show_diff(const struct command_call *call)
 {
+	unsigned n_waiting = call->status->dataplane.n_waiting;
 	struct command_body body;
 	struct plan plan;
-	char sentence[100];
+	char sentence[150];
 	int result;
 
 	if (command_body_open(&body) == NULL ||
@@ -210,6 +200,10 @@ command_show_diff(const struct command_call *call)
 		plan.n_changes == 0 ? "In force is what the configuration file says"
 				    : "%u difference%s from the configuration file",
 		plan.n_changes, plan.n_changes == 1 ? "" : "s");
+	if (n_waiting > 0)
+		snprintf(sentence + strlen(sentence), sizeof(sentence) - strlen(sentence),
+			", %u change%s for the data plane to take %s", n_waiting,
+			n_waiting == 1 ? " waits" : "s wait", n_waiting == 1 ? "it" : "them");
 	result = answer(call, body.text != NULL ? body.text : "", sentence);
 	free(body.text);
 	plan_fini(&plan);

@@ -60,8 +60,13 @@ change(const struct command_call *call, const char *name, const char *value)
 		return command_refuse(call, COMMAND_NOT_NOW, "out of memory");
 	*pending = (struct pending){
 		.request = *call->request, .commands = call->commands, .render = call->render};
-	struct balance_request request = {
-		.service = service, .name = name, .value = value, .done = on_done, .arg = pending};
+	char what[300];
+	struct balance_request request = {.service = service,
+		.name = name,
+		.value = value,
+		.what = command_what(call, what, sizeof(what)),
+		.done = on_done,
+		.arg = pending};
 
 	rc = balance_change(call->commands->balance, &request, &err);
 	if (rc == 0)

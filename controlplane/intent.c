@@ -24,7 +24,8 @@
 struct change {
 	struct intent_author author;
 	unsigned n_changes;
-	char *text; /* its lines */
+	bool is_of_services; /* some of them */
+	char *text;          /* its lines */
 	char what[];
 };
 
@@ -133,6 +134,9 @@ change_create(struct intent *i, const struct config *wanted, const struct intent
 	}
 	c->author = *a;
 	c->n_changes = plan.n_changes;
+	for (unsigned k = 0; k < plan.n_changes; k++)
+		c->is_of_services |= plan.changes[k].kind != PLAN_PROGRAM &&
+				     plan.changes[k].kind != PLAN_CONTROLPLANE;
 	memcpy(c->what, a->what, size);
 	c->text = intent_plan_text(&plan);
 	plan_fini(&plan);
@@ -153,7 +157,7 @@ int
 intent_change(struct intent *i, struct config *wanted, const struct intent_author *author,
 	struct err *err)
 {
-	struct balance_request request = {.done = on_done, .ended = on_ended};
+	struct balance_request request = {.what = author->what, .done = on_done, .ended = on_ended};
 	struct ending *ending;
 	struct change *c;
 	int rc = config_edit_check(wanted, err);
@@ -172,6 +176,7 @@ intent_change(struct intent *i, struct config *wanted, const struct intent_autho
 		err_set(err, "out of memory");
 		rc = -ENOMEM;
 	} else {
+		request.is_of_services = c->is_of_services;
 		*ending = (struct ending){i, author->ended, author->ended_arg};
 		rc = balance_apply(i->options.balance, wanted, &request, err);
 	}
@@ -226,7 +231,8 @@ on_done(void *arg, const struct balance_outcome *outcome)
 {
 	struct change *c = arg;
 	struct intent_outcome told = {
-		.result = outcome->result,
+		.result = c->n_changes == 0 && outcome->result == BALANCE_LATER ? BALANCE_UNCHANGED
+										: outcome->result,
 		.n_changes = c->n_changes,
 		.took_us = outcome->took_us,
 		.changes = c->text,

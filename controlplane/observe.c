@@ -6,27 +6,35 @@
 #include <string.h>
 
 static struct model_slot *
-find_slot(struct model *model, const struct karmalb_slot *message, struct model_mirror **mirror);
+find_slot(struct model_service *services, unsigned n_services, const struct karmalb_slot *message,
+	struct model_mirror **mirror);
+static struct model_slot *
+find_dropped_slot(struct model *model, const struct karmalb_slot *message);
 static void
 forget_slot(struct model_slot *slot);
 static void
 note_row(struct model_slot *slot, const struct karmalb_slot_totals *totals);
 
 static void
+forget_slots(struct model_service *s)
+{
+	for (unsigned k = 0; k < s->n_mirrors; k++) {
+		struct model_mirror *m = &s->mirrors[k];
+
+		for (unsigned l = 0; l < s->n_listens; l++)
+			forget_slot(&m->slots[l]);
+		memset(&m->rate, 0, sizeof(m->rate));
+	}
+}
+
+static void
 forget_instance(struct model *model)
 {
 	memset(model->owners, 0, sizeof(model->owners));
-	for (unsigned i = 0; i < model->n_services; i++) {
-		struct model_service *s = &model->services[i];
-
-		for (unsigned k = 0; k < s->n_mirrors; k++) {
-			struct model_mirror *m = &s->mirrors[k];
-
-			for (unsigned l = 0; l < s->n_listens; l++)
-				forget_slot(&m->slots[l]);
-			memset(&m->rate, 0, sizeof(m->rate));
-		}
-	}
+	for (unsigned i = 0; i < model->n_services; i++)
+		forget_slots(&model->services[i]);
+	for (unsigned i = 0; i < model->n_dropped; i++)
+		forget_slots(&model->dropped[i]);
 }
 
 void
@@ -50,23 +58,10 @@ observe_welcome(struct model *model, const struct karmalb_welcome *welcome, uint
 	memset(d->sentence, 0, sizeof(d->sentence));
 }
 
-void
-observe_slot(struct model *model, const struct karmalb_slot *message)
+static void
+take_slot(struct model *model, struct model_slot *slot, const struct karmalb_slot *message)
 {
-	struct model_slot_owner *owner = &model->owners[message->slot];
-	struct model_mirror *mirror = NULL;
-	struct model_slot *slot = find_slot(model, message, &mirror);
-
-	if (owner->slot != slot) {
-		if (owner->slot != NULL) /* the number has passed to someone else */
-			forget_slot(owner->slot);
-		*owner = (struct model_slot_owner){mirror, slot};
-	}
-	if (slot == NULL)
-		return;
 	if (!slot->is_known || slot->number != message->slot) {
-		if (slot->is_known)
-			memset(&model->owners[slot->number], 0, sizeof(*owner));
 		forget_slot(slot);
 		slot->is_known = true;
 		slot->is_new = model->dataplane.is_synced;
@@ -75,6 +70,27 @@ observe_slot(struct model *model, const struct karmalb_slot *message)
 	slot->next_hop = message->next_hop;
 	slot->is_selected = message->is_selected != 0;
 	slot->share_in_force = message->share;
+}
+
+void
+observe_slot(struct model *model, const struct karmalb_slot *message)
+{
+	struct model_slot_owner *owner = &model->owners[message->slot];
+	struct model_mirror *mirror = NULL;
+	struct model_slot *slot = find_slot(model->services, model->n_services, message, &mirror);
+
+	if (owner->slot != slot) {
+		if (owner->slot != NULL) /* the number has passed to someone else */
+			forget_slot(owner->slot);
+		*owner = (struct model_slot_owner){mirror, slot};
+	}
+	if (slot != NULL && slot->is_known && slot->number != message->slot)
+		memset(&model->owners[slot->number], 0, sizeof(*owner));
+	/* A mirror that may come back is known by then, but nobody's until then. */
+	if (slot == NULL)
+		slot = find_dropped_slot(model, message);
+	if (slot != NULL)
+		take_slot(model, slot, message);
 }
 
 void
@@ -233,12 +249,13 @@ observe_evidence(const struct model_service *service, const struct model_mirror 
 	*evidence = e;
 }
 
-/* The slot of ours that the message names, or NULL. */
+/* The slot of theirs that the message names, or NULL. */
 static struct model_slot *
-find_slot(struct model *model, const struct karmalb_slot *message, struct model_mirror **mirror)
+find_slot(struct model_service *services, unsigned n_services, const struct karmalb_slot *message,
+	struct model_mirror **mirror)
 {
-	for (unsigned i = 0; i < model->n_services; i++) {
-		struct model_service *s = &model->services[i];
+	for (unsigned i = 0; i < n_services; i++) {
+		struct model_service *s = &services[i];
 
 		for (unsigned l = 0; l < s->n_listens; l++) {
 			if (!karmalb_endpoint_equal(&s->listens[l], &message->listen))
@@ -253,6 +270,18 @@ find_slot(struct model *model, const struct karmalb_slot *message, struct model_
 	}
 	*mirror = NULL;
 	return NULL;
+}
+
+/* As whoever takes a mirror back looks for it: the newest first. */
+static struct model_slot *
+find_dropped_slot(struct model *model, const struct karmalb_slot *message)
+{
+	struct model_slot *slot = NULL;
+	struct model_mirror *unused;
+
+	for (unsigned i = model->n_dropped; slot == NULL && i > 0; i--)
+		slot = find_slot(&model->dropped[i - 1], 1, message, &unused);
+	return slot;
 }
 
 /* Everything but the configured address. */

@@ -85,12 +85,23 @@ pending_taken_back(struct pending_list *list, const char *why)
 	}
 }
 
+/* How it ends is told when it is known. */
+static void
+settle_as_late(
+	struct pending_list *list, struct pending *p, enum balance_result result, uint64_t now_us)
+{
+	settle(p, result, now_us, "");
+	if (list->late_epoch == 0)
+		list->late_since_us = p->began_us;
+	list->late_epoch = p->epoch;
+}
+
 void
 pending_lost(struct pending_list *list)
 {
 	for (struct pending *p = list->first; p != NULL; p = p->next) {
 		if (!p->is_settled)
-			settle(p, BALANCE_LATER, 0, "");
+			settle_as_late(list, p, BALANCE_LATER, 0);
 	}
 }
 
@@ -100,10 +111,7 @@ pending_expire(struct pending_list *list, uint64_t now_us)
 	for (struct pending *p = list->first; p != NULL; p = p->next) {
 		if (p->is_settled || now_us < p->began_us + BALANCE_CHANGE_TIMEOUT_US)
 			continue;
-		settle(p, BALANCE_TIMED_OUT, now_us, "");
-		if (list->late_epoch == 0)
-			list->late_since_us = p->began_us;
-		list->late_epoch = p->epoch;
+		settle_as_late(list, p, BALANCE_TIMED_OUT, now_us);
 	}
 }
 
@@ -185,7 +193,8 @@ settle(struct pending *p, enum balance_result result, uint64_t at_us, const char
 		return;
 	case BALANCE_LATER:
 		snprintf(o->sentence, sizeof(o->sentence),
-			"accepted, comes into force when the data plane is back");
+			"taken, not in force yet: it will be when the data plane is back; SHOW "
+			"EVENTS tells how it ends");
 		return;
 	case BALANCE_TIMED_OUT:
 		snprintf(o->sentence, sizeof(o->sentence),

@@ -17,7 +17,8 @@ struct pending;
 /* Zeroed: empty. */
 struct pending_list {
 	struct pending *first;  /* oldest first */
-	uint32_t late_epoch;    /* whose authors were told BALANCE_TIMED_OUT, the newest; 0: none */
+	uint32_t late_epoch;    /* whose authors were told BALANCE_TIMED_OUT or BALANCE_LATER, the
+				   newest; 0: none */
 	uint64_t late_since_us; /* when the oldest of them began */
 };
 

@@ -78,6 +78,7 @@ add_dataplane(struct pairs *pairs, const struct status *status)
 	pairs_add_text(pairs, "dataplane_", "message", d->sentence);
 	pairs_add_count(pairs, "", "epoch_sent", d->epoch_sent);
 	pairs_add_count(pairs, "", "epoch_in_force", d->epoch_in_force);
+	pairs_add_count(pairs, "", "changes_waiting", d->n_waiting);
 	pairs_add_count(pairs, "", "sources", d->n_sources);
 	pairs_add_count(pairs, "", "flows_max", d->max_flows);
 	pairs_add_count(pairs, "", "half_open_max", d->max_half_open);

@@ -144,6 +144,7 @@ struct status_dataplane {
 	uint64_t started_us;
 	uint32_t epoch_sent;
 	uint32_t epoch_in_force; /* 0: none */
+	unsigned n_waiting;      /* changes that it has not answered; not the model's, too */
 	uint64_t max_flows, max_half_open;
 	unsigned n_sources;
 	char sentence[KARMALB_SENTENCE_MAX]; /* what it said last that a person should know: a

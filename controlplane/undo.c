@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A short list, newest first: a person types the changes, and answers take milliseconds. */
+/* A short list, newest first. */
 #include "undo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "balance.h"
 #include "config.h"
 
 struct undo {
 	struct undo *older;
+	char *what;
 	const struct config *before;
 	uint32_t epoch;
 	void (*ended)(void *arg, const char *why);
@@ -25,6 +27,11 @@ undo_create(const struct balance_request *request)
 
 	if (u == NULL)
 		return NULL;
+	u->what = strdup(request->what);
+	if (u->what == NULL) {
+		free(u);
+		return NULL;
+	}
 	u->ended = request->ended;
 	u->arg = request->ended_arg;
 	return u;
@@ -33,6 +40,8 @@ undo_create(const struct balance_request *request)
 void
 undo_drop(struct undo *u)
 {
+	if (u != NULL)
+		free(u->what);
 	free(u);
 }
 
@@ -43,6 +52,7 @@ undo_add(struct undo_list *list, struct undo *u, const struct config *before, ui
 	u->epoch = epoch;
 	u->older = list->newest;
 	list->newest = u;
+	list->n++;
 }
 
 void
@@ -71,20 +81,38 @@ undo_accept(struct undo_list *list, uint32_t epoch)
 	while (u != NULL) {
 		struct undo *older = u->older;
 
+		list->n--;
 		end(u, NULL);
 		u = older;
 	}
+}
+
+/* NULL: no change hangs on that epoch. */
+static struct undo *
+oldest_of(const struct undo_list *list, uint32_t epoch)
+{
+	struct undo *oldest = list->newest;
+
+	while (oldest != NULL && oldest->older != NULL)
+		oldest = oldest->older;
+	return oldest != NULL && oldest->epoch <= epoch ? oldest : NULL;
+}
+
+const char *
+undo_refused(const struct undo_list *list, uint32_t epoch)
+{
+	const struct undo *oldest = oldest_of(list, epoch);
+
+	return oldest != NULL ? oldest->what : NULL;
 }
 
 const struct config *
 undo_refuse(struct undo_list *list, uint32_t epoch, const char *why)
 {
 	const struct config *before;
-	struct undo *oldest = list->newest;
+	struct undo *oldest = oldest_of(list, epoch);
 
-	while (oldest != NULL && oldest->older != NULL)
-		oldest = oldest->older;
-	if (oldest == NULL || oldest->epoch > epoch)
+	if (oldest == NULL)
 		return NULL;
 	before = oldest->before;
 	oldest->before = NULL;
@@ -92,6 +120,7 @@ undo_refuse(struct undo_list *list, uint32_t epoch, const char *why)
 		struct undo *u = list->newest;
 
 		list->newest = u->older;
+		list->n--;
 		end(u, why);
 	}
 	return before;
@@ -109,5 +138,5 @@ end(struct undo *u, const char *why)
 	config_free(u->before);
 	if (u->ended != NULL)
 		u->ended(u->arg, why);
-	free(u);
+	undo_drop(u);
 }

@@ -16,10 +16,13 @@ struct undo;
 /* Zeroed: empty. */
 struct undo_list {
 	struct undo *newest;
+	unsigned n;
 };
 
+#define UNDO_MAX 64 /* of a list: each holds a configuration */
+
 /* For a change that is about to be made; nothing of 'request' is needed after the call but its
- * 'ended' and 'ended_arg'.  NULL when out of memory. */
+ * 'ended' and 'ended_arg'.  NULL when out of memory.  Its 'what' is kept. */
 struct undo *
 undo_create(const struct balance_request *request);
 
@@ -38,6 +41,10 @@ undo_settle(struct undo *u, const struct config *before);
 
 bool
 undo_is_empty(const struct undo_list *list);
+
+/* What the oldest one is, if undo_refuse() of this epoch would take it back; NULL: it would not. */
+const char *
+undo_refused(const struct undo_list *list, uint32_t epoch);
 
 /* Every worker has 'epoch', hence all before it. */
 void

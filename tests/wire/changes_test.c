@@ -2,7 +2,7 @@
 /*
  * Changes that the data plane turns down, in every order in which its answers may come: what is in
  * force, what the files are compared with and what the authors are told agree in the end.  Reloads:
- * reloads_test.c.
+ * reloads_test.c; changes while there is no data plane: later_test.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -186,31 +186,6 @@ START_TEST(a_mirror_whose_drop_was_refused_is_counted_on)
 }
 END_TEST
 
-/* As docs/configuration.md has it: nobody waits for the answer any more. */
-START_TEST(a_change_made_without_a_data_plane_stays_wanted_when_refused)
-{
-	struct intent *first;
-	struct web_change mend;
-
-	web_begin();
-	fake_close(&web.fake);
-	web_assert_shows(FIRST, "when the data plane is back");
-	fake_accept(&web.fake, WEB_PROMPT_MS);
-	fake_welcome(&web.fake, WEB_INSTANCE + 1, 0, 0, -1);
-	first = fake_expect_intent(&web.fake, WEB_PROMPT_MS);
-	ck_assert_uint_eq(first->services[0].connect_timeout_ms, 111);
-	fake_refuse(&web.fake, first, -ENOSPC, "no room");
-	intent_free(first);
-	web_expect_in_log("data plane did not take epoch", 1);
-	ck_assert_uint_eq(fake_count_in_log(&web.fake, "is taken back"), 0);
-	web_assert_shows("SHOW DIFF", "1 difference ");
-	web_assert_shows("SHOW STATUS", "no room");
-	mend = web_send_change(SECOND);
-	ck_assert_uint_eq(mend.intent->services[0].connect_timeout_ms, 111);
-	fake_apply(&web.fake, mend.intent);
-	web_assert_told(&mend, "in force after");
-}
-END_TEST
 /* ---- what is not wanted by anybody ---- */
 
 START_TEST(a_port_that_goes_and_comes_is_an_event_each)
@@ -261,7 +236,6 @@ main(void)
 	tcase_add_test(tc, an_edit_that_nobody_confirms_is_told_as_taken);
 	tcase_add_test(tc, a_late_refusal_still_undoes);
 	tcase_add_test(tc, a_mirror_whose_drop_was_refused_is_counted_on);
-	tcase_add_test(tc, a_change_made_without_a_data_plane_stays_wanted_when_refused);
 	tcase_add_test(tc, a_port_that_goes_and_comes_is_an_event_each);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
