@@ -15,6 +15,8 @@ GROUPS = [
     ("dataplane", "dataplane",
      "Read when karmalb-dataplane starts; a change needs its restart."),
     ("port", "Each of dataplane.ports", ""),
+    ("neighbour", "Each of dataplane.neighbours",
+     "For ports without a kernel interface, where nobody answers ARP or ND."),
     ("controlplane", "controlplane", "Read when karmalb-controlplane starts; those marked 'live' "
      "also by RELOAD and SIGHUP."),
     ("service_only", "Each of services", "A service has all settings of defaults as well."),
@@ -110,6 +112,9 @@ def default_of(default, quoted):
 
 
 def configuration_page(settings, version):
+    missing = {row[1] for row in settings} - {scope for scope, _, _ in GROUPS}
+    if missing:
+        sys.exit(f"manual.py: karmalb.conf(5) has no section for settings of {missing}")
     page = Page("karmalb.conf", 5, "configuration of the karmalb load balancer", version)
     page.section("DESCRIPTION")
     page.text("Both programs of karmalb take what they do from this file.", *NOTATION)
