@@ -33,6 +33,16 @@ doctor 0 '^eth0 is fit' eth0
 ln -sf "$BUILD/karmalb-controlplane" "$WORLD_DIR/karmalb-controlplane"
 PATH=$WORLD_DIR:$PATH doctor 0 'karmalb.conf is good' --config "$WORLD_DIR/karmalb.conf" eth0
 
+step "an interface with IPv6 alone"
+in_ns lb ip link add six0 type veth peer name six1
+in_ns lb ip link set six1 up
+in_ns lb ip link set six0 up
+doctor 1 'has no address of its own' six0
+in_ns lb sysctl -q -w net.ipv6.conf.six0.disable_ipv6=0
+in_ns lb ip -6 addr add 2001:db8:1::1/64 dev six0 nodad
+doctor 0 'addresses, IPv6: 2001:db8:1::1/64' six0
+in_ns lb ip link del six0
+
 step "words that make no sense"
 doctor 2 'which interface' --yes
 doctor 2 'there is no interface eth7' eth7
@@ -45,6 +55,13 @@ doctor 1 'ip link set eth0 mtu' eth0
 in_ns lb ip link set eth0 mtu 1500
 sed 's#10.99.0.240/28#10.99.0.0/30#' "$WORLD_DIR/karmalb.conf" >"$WORLD_DIR/own.conf"
 PATH=$WORLD_DIR:$PATH doctor 1 "10.99.0.1/24, this host's own" --config "$WORLD_DIR/own.conf" eth0
+in_ns lb sysctl -q -w net.ipv6.conf.eth0.disable_ipv6=0
+in_ns lb ip -6 addr add 2001:db8::f5/64 dev eth0 nodad
+sed 's#"10.99.0.240/28"#"10.99.0.240/28", "2001:db8::f0/124"#' "$WORLD_DIR/karmalb.conf" >"$WORLD_DIR/own.conf"
+PATH=$WORLD_DIR:$PATH doctor 1 "2001:db8::f5/64, this host's own" --config "$WORLD_DIR/own.conf" eth0
+in_ns lb ip -6 addr del 2001:db8::f5/64 dev eth0
+PATH=$WORLD_DIR:$PATH doctor 1 'no IPv6 address of its own' --config "$WORLD_DIR/own.conf" eth0
+in_ns lb sysctl -q -w net.ipv6.conf.eth0.disable_ipv6=1
 in_ns lb ip link add bridge0 type bridge
 in_ns lb ip link add port0 type veth peer name port1
 in_ns lb ip link set port0 master bridge0 up
