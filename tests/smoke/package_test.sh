@@ -95,6 +95,10 @@ if command -v systemd-analyze >/dev/null; then
 	step "systemd has nothing to say about its units"
 	expect_equal "systemd-analyze" "$(systemd-analyze verify --man=no "$UNITS"/karmalb*.service \
 		2>&1 | grep karmalb || true)" ""
+	# Of 100; "OK" ends at 49.
+	systemd-analyze security --offline=yes --threshold=40 --no-pager \
+		"$UNITS"/karmalb-{dataplane,controlplane}.service >"$WORLD_DIR/log/exposure" 2>&1 ||
+		fail "a unit is exposed: $(grep Overall "$WORLD_DIR/log/exposure")"
 fi
 
 step "its example is good, and so is our configuration"
