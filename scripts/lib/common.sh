@@ -21,6 +21,12 @@ die() {
 	exit 1
 }
 
+# What was asked cannot be meant: before anything is done.
+misuse() {
+	complain "$*"
+	exit 2
+}
+
 need_root() {
 	[ "$(id -u)" -eq 0 ] ||
 		die "$1 needs root (namespaces, XDP, packages): run it with sudo or in a root shell"
