@@ -88,8 +88,11 @@ struct flow {
 		uint32_t expires_ms; /* low 32 bits */
 		uint32_t half_open;  /* half-open: its entry there, which holds the deadline */
 	};
-	uint32_t epoch;     /* of the snapshot under which the mirror was picked */
-	uint32_t seq_delta; /* reserved: shift of our sequence numbers towards the mirror */
+	uint32_t epoch; /* of the snapshot under which the mirror was picked */
+	union {
+		uint32_t other_end; /* FLOW_SYN_ACKED: mirror_end by another SYN-ACK, or the same */
+		uint32_t seq_delta; /* reserved: shift of our sequence numbers towards the mirror */
+	};
 	uint32_t opened_ms; /* low 32 bits */
 	uint16_t sequence;  /* odd while being written */
 	uint8_t exchange;   /* enum flow_exchange */

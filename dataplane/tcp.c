@@ -17,9 +17,13 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 static enum tcp_verdict
 mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
 static enum tcp_verdict
+mirror_syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static enum tcp_verdict
 mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
 static void
 syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view);
+static void
+refused(struct ledger *ledger, struct flow *flow);
 static void
 establish(struct ledger *ledger, struct flow *flow);
 static void
@@ -101,6 +105,8 @@ tcp_mirror_packet(struct ledger *ledger, struct flow *flow, const struct packet_
 	flow_change(flow);
 	if (flow->state == FLOW_SYN_SENT)
 		verdict = mirror_syn_sent(ledger, flow, view);
+	else if (flow->state == FLOW_SYN_ACKED)
+		verdict = mirror_syn_acked(ledger, flow, view);
 	else
 		verdict = mirror_open(ledger, flow, view);
 	flow_changed(flow);
@@ -111,9 +117,7 @@ void
 tcp_syn_unreachable(struct ledger *ledger, struct flow *flow)
 {
 	flow_change(flow);
-	ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_FAILURES,
-		(uint32_t)ledger->now_us - flow->began_us);
-	rest(ledger, flow, TCP_REST_MS);
+	refused(ledger, flow);
 	flow_changed(flow);
 }
 
@@ -165,6 +169,13 @@ tcp_end(struct ledger *ledger, uint32_t record)
 		flow_remove(ledger->flows, ledger->tables, record);
 }
 
+/* Whether the mirror's first byte has this number by one of its SYN-ACKs. */
+static bool
+is_begin(const struct flow *flow, uint32_t seq)
+{
+	return seq == flow->mirror_end || seq == flow->other_end;
+}
+
 static enum tcp_verdict
 client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
 {
@@ -179,8 +190,9 @@ client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_v
 			rest(ledger, flow, TCP_REST_MS);
 		return TCP_FORWARD;
 	}
-	if (flow->state == FLOW_SYN_SENT || view->ack != flow->mirror_end)
+	if (flow->state == FLOW_SYN_SENT || !is_begin(flow, view->ack))
 		return TCP_DROP_STATE;
+	flow->mirror_end = view->ack;
 	establish(ledger, flow);
 	return client_open(ledger, flow, view);
 }
@@ -212,6 +224,13 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 	return TCP_FORWARD;
 }
 
+/* Whether it acknowledges the client's SYN.  More than one ahead where that carried data. */
+static bool
+is_syn_acknowledged(const struct flow *flow, const struct packet_view *view)
+{
+	return (view->tcp_flags & PACKET_ACK) && view->ack - flow->client_end < UINT16_MAX;
+}
+
 /*
  * A bare acknowledgement is a challenge from a mirror that still has an older connection in this
  * place; the client will reset that and try again.
@@ -219,16 +238,11 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 static enum tcp_verdict
 mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
 {
-	bool is_ack = view->tcp_flags & PACKET_ACK;
-	/* More than one ahead where the SYN carried data. */
-	bool is_ours = is_ack && view->ack - flow->client_end < UINT16_MAX;
+	bool is_ours = is_syn_acknowledged(flow, view);
 
 	if (view->tcp_flags & PACKET_RST) {
-		if (is_ours) {
-			ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_FAILURES,
-				(uint32_t)ledger->now_us - flow->began_us);
-			rest(ledger, flow, TCP_REST_MS);
-		}
+		if (is_ours)
+			refused(ledger, flow);
 		return TCP_FORWARD;
 	}
 	if (view->tcp_flags & PACKET_SYN) {
@@ -239,6 +253,37 @@ mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_vi
 	}
 	if (view->payload_size > 0 || (view->tcp_flags & PACKET_FIN))
 		return TCP_DROP_STATE;
+	return TCP_FORWARD;
+}
+
+/*
+ * Another SYN-ACK may number otherwise: the mirror was restarted, or has SYN cookies.  The client
+ * goes on with the one that reaches it first, and challenges the other; so both hold.
+ */
+static enum tcp_verdict
+mirror_syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
+{
+	bool is_ours = is_syn_acknowledged(flow, view);
+
+	if (view->tcp_flags & PACKET_SYN) {
+		if (!is_ours)
+			return TCP_DROP_STATE;
+		if (!is_begin(flow, view->seq + 1)) {
+			flow->other_end = flow->mirror_end;
+			flow->mirror_end = view->seq + 1;
+			half_open_move(ledger->flows, flow->half_open,
+				tcp_deadline(ledger, TCP_HANDSHAKE_MS));
+		}
+		return TCP_FORWARD;
+	}
+	if (view->tcp_flags & PACKET_RST) {
+		if (is_begin(flow, view->seq)) {
+			latency_mirror_rst(ledger, flow);
+			rest(ledger, flow, TCP_REST_MS);
+		} else if (is_ours && view->seq == 0) { /* of the SYN, which came again */
+			refused(ledger, flow);
+		}
+	}
 	return TCP_FORWARD;
 }
 
@@ -256,8 +301,6 @@ mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 		}
 		return TCP_FORWARD;
 	}
-	if (flow->state == FLOW_SYN_ACKED)
-		return TCP_FORWARD;
 	if (view->payload_size > 0)
 		latency_mirror_payload(ledger, flow, end);
 	if ((view->tcp_flags & PACKET_FIN) && tcp_is_near(end, flow->mirror_end)) {
@@ -287,7 +330,16 @@ syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *vi
 			ledger, flow, SAMPLE_CONNECT, (uint32_t)ledger->now_us - flow->began_us, 0);
 	flow->state = FLOW_SYN_ACKED;
 	flow->mirror_end = view->seq + 1;
+	flow->other_end = flow->mirror_end;
 	half_open_move(ledger->flows, flow->half_open, tcp_deadline(ledger, TCP_HANDSHAKE_MS));
+}
+
+static void
+refused(struct ledger *ledger, struct flow *flow)
+{
+	ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_FAILURES,
+		(uint32_t)ledger->now_us - flow->began_us);
+	rest(ledger, flow, TCP_REST_MS);
 }
 
 static void
@@ -295,6 +347,7 @@ establish(struct ledger *ledger, struct flow *flow)
 {
 	half_open_remove(ledger->flows, flow->half_open);
 	flow->state = FLOW_ESTABLISHED;
+	flow->seq_delta = 0;
 	flow->expires_ms = tcp_deadline(ledger, ledger->tables->slots[flow->slot].idle_timeout_ms);
 }
 

@@ -3,8 +3,9 @@
  * The life of a TCP flow, as far as it can be read off its packets.  Pure; owning worker only.
  *
  *   SYN_SENT     client's SYN forwarded.  Half-open until the slot's connect time-out
- *   SYN_ACKED    mirror's SYN-ACK forwarded.  Half-open until the client acknowledges it, which a
- *                client with a forged address cannot; TCP_HANDSHAKE_MS
+ *   SYN_ACKED    mirror's SYN-ACK forwarded, or several that number differently, of which the last
+ *                two hold.  Half-open until the client acknowledges one, which a client with a
+ *                forged address cannot; TCP_HANDSHAKE_MS
  *   ESTABLISHED  idle time-out of the slot
  *   CLOSING      a FIN seen; idle time-out, TCP_CLOSING_MS from the second FIN on
  *   RESTING      over.  What belongs to the end of the conversation is still forwarded, our

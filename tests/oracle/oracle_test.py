@@ -382,6 +382,23 @@ class PipelineTest(unittest.TestCase):
             answer = ("mirror", b"HTTP/1.1 %d x\r\n\r\n" % status)
             self.assertEqual(self.story_of(self.HTTP, head, interim, body, answer), expected)
 
+    def test_client_goes_on_with_whichever_syn_ack_it_has(self):
+        for n, (family, chosen) in enumerate((f, c) for f in (V4, V6) for c in (5000, 900000)):
+            talk = Talk(self.driver, family, TCP, 44000 + n)
+            before = self.driver.counts()
+            talk.client(flags="S", seq=999)
+            for seq in (5000, 900000):
+                port, out = talk.mirror_sends(flags="SA", seq=seq - 1, ack=1000)
+                self.assertEqual(port, FRONT)
+                self.assert_right(out)
+            self.assertEqual(talk.client(flags="A", seq=1000, ack=chosen)[0], BACK)
+            talk.client(b"query", flags="PA", seq=1000, ack=chosen)
+            talk.mirror_sends(b"answer", flags="PA", seq=chosen, ack=1005)
+            after = self.driver.counts()
+            self.assertEqual(after["connect_samples"] - before["connect_samples"], 1)
+            self.assertEqual(outcomes(after, "succeeded_queries")
+                             - outcomes(before, "succeeded_queries"), 1)
+
     def test_each_failure_has_its_name(self):
         def flow():
             self.n_flows = getattr(self, "n_flows", 0) + 1
