@@ -83,7 +83,7 @@ struct flow {
 		uint32_t client_end; /* sequence number after the last byte of the client seen */
 		uint32_t next_free;  /* FLOW_FREE */
 	};
-	uint32_t mirror_end; /* the same for the mirror */
+	uint32_t mirror_end; /* the same for the mirror; FLOW_SYN_SENT: after the SYN's payload */
 	union {
 		uint32_t expires_ms; /* low 32 bits */
 		uint32_t half_open;  /* half-open: its entry there, which holds the deadline */

@@ -86,13 +86,22 @@ settle(struct ledger *ledger, struct flow *flow)
 		latency_time_out(ledger, flow);
 }
 
+/* Since flow->began_us. */
 static void
 wait_begin(struct ledger *ledger, struct flow *flow)
 {
+	struct slot_counters *slot = &ledger->slots[flow->slot];
+
 	flow->exchange = FLOW_EXCHANGE_WAIT;
+	counter_add(&slot->n_waiting, 1);
+	counter_add(&slot->waiting_since_us, ledger->now_us - age_of(ledger, flow));
+}
+
+static void
+wait_begin_now(struct ledger *ledger, struct flow *flow)
+{
 	flow->began_us = (uint32_t)ledger->now_us;
-	counter_add(&ledger->slots[flow->slot].n_waiting, 1);
-	counter_add(&ledger->slots[flow->slot].waiting_since_us, ledger->now_us);
+	wait_begin(ledger, flow);
 }
 
 void
@@ -107,7 +116,7 @@ latency_query_begins(struct ledger *ledger, struct flow *flow)
 		return;
 	if (query == REPLY_QUERY_HANDSHAKE)
 		flow->flags |= FLOW_FLAG_HANDSHAKE;
-	wait_begin(ledger, flow);
+	wait_begin_now(ledger, flow);
 }
 
 void
@@ -118,7 +127,7 @@ latency_query_follows(struct ledger *ledger, struct flow *flow)
 	if (flow->exchange != FLOW_EXCHANGE_WAIT)
 		return;
 	wait_end(ledger, flow);
-	wait_begin(ledger, flow);
+	wait_begin_now(ledger, flow);
 }
 
 void
@@ -136,6 +145,20 @@ latency_answer_begins(struct ledger *ledger, struct flow *flow)
 	if (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT)
 		answered(ledger, flow, verdict);
 	flow->exchange = FLOW_EXCHANGE_ANSWER;
+}
+
+void
+latency_syn_payload(struct ledger *ledger, struct flow *flow)
+{
+	if (reply_query(check_of(ledger, flow), false, ledger->payload, ledger->payload_size) ==
+		REPLY_QUERY_HANDSHAKE)
+		flow->flags |= FLOW_FLAG_HANDSHAKE;
+}
+
+void
+latency_syn_taken(struct ledger *ledger, struct flow *flow)
+{
+	wait_begin(ledger, flow);
 }
 
 void

@@ -67,6 +67,15 @@ latency_mirror_payload(struct ledger *ledger, struct flow *flow, uint32_t end)
 }
 
 /*
+ * The client's SYN carries payload, ledger->payload, resp. the mirror has taken that with its
+ * SYN-ACK: a query since the SYN.
+ */
+void
+latency_syn_payload(struct ledger *ledger, struct flow *flow);
+void
+latency_syn_taken(struct ledger *ledger, struct flow *flow);
+
+/*
  * A datagram of the client, resp. of the mirror.  Every one is new, and since nobody repeats it, a
  * query begins also after one that was never answered.
  */

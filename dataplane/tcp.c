@@ -25,7 +25,7 @@ syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *vi
 static void
 refused(struct ledger *ledger, struct flow *flow);
 static void
-establish(struct ledger *ledger, struct flow *flow);
+establish(struct ledger *ledger, struct flow *flow, uint32_t client_next, uint32_t mirror_next);
 static void
 closing_step(struct ledger *ledger, struct flow *flow);
 static void
@@ -69,6 +69,9 @@ tcp_open(struct ledger *ledger, uint32_t record, const struct packet_view *view)
 	flow->half_open = entry;
 	flow->state = FLOW_SYN_SENT;
 	flow->client_end = view->seq + 1;
+	flow->mirror_end = flow->client_end + view->payload_size;
+	if (view->payload_size > 0)
+		latency_syn_payload(ledger, flow);
 	flow->began_us = (uint32_t)ledger->now_us;
 	ledger_count(ledger, KARMALB_COUNTER_FLOWS_OPENED);
 	counter_add(&ledger->slots[flow->slot].opened, 1);
@@ -176,6 +179,18 @@ is_begin(const struct flow *flow, uint32_t seq)
 	return seq == flow->mirror_end || seq == flow->other_end;
 }
 
+/*
+ * Whether 'number' is that of the client's next byte: after the payload of its SYN where the mirror
+ * has taken that, however much it was.
+ */
+static bool
+is_client_next(const struct flow *flow, uint32_t number)
+{
+	uint32_t ahead = number - flow->client_end;
+
+	return ahead == 0 || (flow->exchange == FLOW_EXCHANGE_WAIT && ahead < UINT16_MAX);
+}
+
 static enum tcp_verdict
 client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
 {
@@ -186,14 +201,13 @@ client_half_open(struct ledger *ledger, struct flow *flow, const struct packet_v
 		return TCP_FORWARD;
 	}
 	if (view->tcp_flags & PACKET_RST) {
-		if (view->seq == flow->client_end)
+		if (is_client_next(flow, view->seq))
 			rest(ledger, flow, TCP_REST_MS);
 		return TCP_FORWARD;
 	}
 	if (flow->state == FLOW_SYN_SENT || !is_begin(flow, view->ack))
 		return TCP_DROP_STATE;
-	flow->mirror_end = view->ack;
-	establish(ledger, flow);
+	establish(ledger, flow, view->seq, view->ack);
 	return client_open(ledger, flow, view);
 }
 
@@ -224,11 +238,16 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 	return TCP_FORWARD;
 }
 
-/* Whether it acknowledges the client's SYN.  More than one ahead where that carried data. */
+/* Whether it acknowledges the client's SYN, with or without what that carried. */
 static bool
 is_syn_acknowledged(const struct flow *flow, const struct packet_view *view)
 {
-	return (view->tcp_flags & PACKET_ACK) && view->ack - flow->client_end < UINT16_MAX;
+	uint32_t ahead = view->ack - flow->client_end;
+
+	if ((view->tcp_flags & PACKET_ACK) == 0)
+		return false;
+	return flow->state == FLOW_SYN_SENT ? ahead <= flow->mirror_end - flow->client_end
+					    : ahead < UINT16_MAX; /* how much is forgotten */
 }
 
 /*
@@ -258,7 +277,8 @@ mirror_syn_sent(struct ledger *ledger, struct flow *flow, const struct packet_vi
 
 /*
  * Another SYN-ACK may number otherwise: the mirror was restarted, or has SYN cookies.  The client
- * goes on with the one that reaches it first, and challenges the other; so both hold.
+ * goes on with the one that reaches it first, and challenges the other; so both hold.  A mirror
+ * that speaks before the client has acknowledged anything knows the client already (TCP Fast Open).
  */
 static enum tcp_verdict
 mirror_syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *view)
@@ -283,8 +303,13 @@ mirror_syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_v
 		} else if (is_ours && view->seq == 0) { /* of the SYN, which came again */
 			refused(ledger, flow);
 		}
+		return TCP_FORWARD;
 	}
-	return TCP_FORWARD;
+	if (!is_ours || !is_begin(flow, view->seq) ||
+		(view->payload_size == 0 && !(view->tcp_flags & PACKET_FIN)))
+		return TCP_FORWARD;
+	establish(ledger, flow, view->ack, view->seq);
+	return mirror_open(ledger, flow, view);
 }
 
 static enum tcp_verdict
@@ -328,6 +353,8 @@ syn_acked(struct ledger *ledger, struct flow *flow, const struct packet_view *vi
 	if (!(flow->flags & FLOW_FLAG_SYN_REPEATED))
 		ledger_sample(
 			ledger, flow, SAMPLE_CONNECT, (uint32_t)ledger->now_us - flow->began_us, 0);
+	if (view->ack != flow->client_end)
+		latency_syn_taken(ledger, flow);
 	flow->state = FLOW_SYN_ACKED;
 	flow->mirror_end = view->seq + 1;
 	flow->other_end = flow->mirror_end;
@@ -342,9 +369,13 @@ refused(struct ledger *ledger, struct flow *flow)
 	rest(ledger, flow, TCP_REST_MS);
 }
 
+/* What each side's next byte is numbered, by either's word. */
 static void
-establish(struct ledger *ledger, struct flow *flow)
+establish(struct ledger *ledger, struct flow *flow, uint32_t client_next, uint32_t mirror_next)
 {
+	if (is_client_next(flow, client_next))
+		flow->client_end = client_next;
+	flow->mirror_end = mirror_next;
 	half_open_remove(ledger->flows, flow->half_open);
 	flow->state = FLOW_ESTABLISHED;
 	flow->seq_delta = 0;

@@ -5,7 +5,8 @@
  *   SYN_SENT     client's SYN forwarded.  Half-open until the slot's connect time-out
  *   SYN_ACKED    mirror's SYN-ACK forwarded, or several that number differently, of which the last
  *                two hold.  Half-open until the client acknowledges one, which a client with a
- *                forged address cannot; TCP_HANDSHAKE_MS
+ *                forged address cannot, or the mirror speaks, which has known it by its cookie
+ *                (TCP Fast Open); TCP_HANDSHAKE_MS
  *   ESTABLISHED  idle time-out of the slot
  *   CLOSING      a FIN seen; idle time-out, TCP_CLOSING_MS from the second FIN on
  *   RESTING      over.  What belongs to the end of the conversation is still forwarded, our

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handshakes out of the ordinary: several SYN-ACKs that contradict each other. */
+/* Handshakes out of the ordinary: several SYN-ACKs that contradict each other, data in the SYN. */
 #include "story.h"
 #include "suite.h"
 #include "tcp.h"
@@ -8,17 +8,19 @@
 
 static struct fixture f;
 
+/* A SYN with payload of that size; the numbers go on behind the SYN itself. */
 static struct talk
-syn_sent(unsigned number)
+syn_sent(unsigned number, uint16_t payload)
 {
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
 	struct talk t = talk_new(&f, number);
 
-	ck_assert(talk_client(&t, SEG_SYN, 0).is_sent);
+	ck_assert(talk_client(&t, SEG_SYN, payload).is_sent);
+	t.client_seq -= payload;
 	return t;
 }
 
-/* The client's SYN once more, as it was first. */
+/* The client's SYN once more, as it was first but without payload. */
 static struct fixture_result
 repeat_syn(const struct talk *t)
 {
@@ -59,7 +61,7 @@ check_exchange(struct talk *t)
  */
 START_TEST(syn_ack_of_a_restarted_mirror_takes_the_place_of_a_lost_one)
 {
-	struct talk t = syn_sent(1);
+	struct talk t = syn_sent(1, 0);
 
 	f.now_us += 2 * MS;
 	syn_ack(&t, 0);
@@ -82,7 +84,7 @@ END_TEST
 START_TEST(of_two_syn_acks_the_client_may_have_either)
 {
 	for (unsigned round = 0; round < 6; round++) {
-		struct talk t = syn_sent(2);
+		struct talk t = syn_sent(2, 0);
 		struct talk first = syn_ack(&t, 0), second = syn_ack(&t, 0x80000001);
 		struct talk *chosen = round % 2 == 0 ? &first : &second;
 
@@ -107,7 +109,7 @@ END_TEST
 START_TEST(client_that_has_the_dead_mirrors_syn_ack_is_reset_by_the_new_one)
 {
 	for (unsigned round = 0; round < 2; round++) {
-		struct talk t = syn_sent(3), first = syn_ack(&t, 0);
+		struct talk t = syn_sent(3, 0), first = syn_ack(&t, 0);
 
 		if (round == 0)
 			syn_ack(&t, 0x7654321);
@@ -127,7 +129,7 @@ END_TEST
 START_TEST(of_three_syn_acks_the_last_two_hold)
 {
 	for (unsigned which = 0; which < 3; which++) {
-		struct talk t = syn_sent(4), talks[3];
+		struct talk t = syn_sent(4, 0), talks[3];
 
 		for (unsigned i = 0; i < 3; i++)
 			talks[i] = syn_ack(&t, i * 0x10000000);
@@ -140,7 +142,7 @@ END_TEST
 
 START_TEST(syn_ack_to_another_syn_changes_nothing)
 {
-	struct talk t = syn_sent(5), first = syn_ack(&t, 0);
+	struct talk t = syn_sent(5, 0), first = syn_ack(&t, 0);
 
 	for (unsigned round = 0; round < 3; round++) {
 		struct talk forged = t;
@@ -164,7 +166,7 @@ END_TEST
 START_TEST(another_syn_ack_gives_the_client_time_anew_and_the_same_one_does_not)
 {
 	for (unsigned round = 0; round < 2; round++) {
-		struct talk t = syn_sent(6);
+		struct talk t = syn_sent(6, 0);
 
 		syn_ack(&t, 0);
 		fixture_pass(&f, 9000 * MS);
@@ -182,7 +184,7 @@ END_TEST
 /* It was restarted, and its server is not back yet. */
 START_TEST(refusal_of_a_repeated_syn_ends_the_connect)
 {
-	struct talk t = syn_sent(7), refusal;
+	struct talk t = syn_sent(7, 0), refusal;
 
 	syn_ack(&t, 0);
 	f.now_us += 1000 * MS;
@@ -201,7 +203,7 @@ END_TEST
 
 START_TEST(reset_that_only_comes_near_does_not_end_a_half_open_flow)
 {
-	struct talk t = syn_sent(8), first = syn_ack(&t, 0), blind = first;
+	struct talk t = syn_sent(8, 0), first = syn_ack(&t, 0), blind = first;
 
 	blind.mirror_seq++;
 	ck_assert(talk_mirror(&blind, SEG_RST, 0).is_sent);
@@ -215,6 +217,173 @@ START_TEST(reset_that_only_comes_near_does_not_end_a_half_open_flow)
 }
 END_TEST
 
+/* ---- data in the SYN (TCP Fast Open) ---- */
+
+START_TEST(data_of_a_syn_that_the_mirror_leaves_comes_again_and_is_the_query)
+{
+	struct talk t = syn_sent(10, 50);
+
+	f.now_us += 4 * MS;
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 0);
+	ck_assert(talk_client(&t, SEG_ACK, 50).is_sent);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 1);
+	f.now_us += 1 * MS;
+	ck_assert(talk_mirror(&t, SEG_ACK, 10).is_sent);
+	ck_assert_uint_eq(f.n_seen, 2);
+	ck_assert_uint_eq(f.seen[0].kind, SAMPLE_CONNECT);
+	ck_assert_uint_eq(f.seen[1].kind, SAMPLE_QUERY);
+	ck_assert_uint_eq(f.seen[1].latency_us, 1 * MS);
+	fixture_fini(&f);
+}
+END_TEST
+
+/* Whether the client's acknowledgement is there before the answer or not, or is lost. */
+START_TEST(data_of_a_syn_that_the_mirror_takes_is_a_query_since_the_syn)
+{
+	for (unsigned round = 0; round < 3; round++) {
+		struct talk t = syn_sent(11, 50);
+
+		f.now_us += 4 * MS;
+		t.client_seq += 50;
+		ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+		ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 1);
+		if (round == 0)
+			ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+		f.now_us += 2 * MS;
+		struct talk behind = t;
+
+		ck_assert(talk_mirror(&t, SEG_ACK, 500).is_sent);
+		ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
+		if (round == 1) /* crossed the answer */
+			ck_assert(talk_client(&behind, SEG_ACK, 0).is_sent);
+		ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+		ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 0);
+		ck_assert_uint_eq(f.n_seen, 2);
+		ck_assert_uint_eq(f.seen[0].kind, SAMPLE_CONNECT);
+		ck_assert_uint_eq(f.seen[0].latency_us, 4 * MS);
+		ck_assert_uint_eq(f.seen[1].kind, SAMPLE_QUERY);
+		ck_assert_uint_eq(f.seen[1].latency_us, 6 * MS);
+		check_exchange(&t);
+		ck_assert_uint_eq(fixture_drops(&f), 0);
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+/* Answer and FIN may come before the client has acknowledged anything. */
+START_TEST(mirror_may_close_with_its_answer_to_a_syn)
+{
+	struct talk t = syn_sent(12, 50);
+
+	t.client_seq += 50;
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	ck_assert(talk_mirror(&t, SEG_ACK | SEG_FIN, 500).is_sent);
+	ck_assert_int_eq(story_state(&t), FLOW_CLOSING);
+	ck_assert(talk_client(&t, SEG_ACK | SEG_FIN, 0).is_sent);
+	ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
+	ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_UNEXPECTED_CLOSINGS), 0);
+	fixture_pass(&f, 62000 * MS);
+	story_check_over(&f);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(client_or_mirror_may_reset_after_data_in_the_syn)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		struct talk t = syn_sent(13, 50);
+
+		t.client_seq += 50;
+		ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+		ck_assert((side == 0 ? talk_client(&t, SEG_RST, 0) : talk_mirror(&t, SEG_RST, 0))
+				  .is_sent);
+		ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+		ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 0);
+		ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_NETWORK_ERRORS), side);
+		fixture_pass(&f, 3000 * MS);
+		story_check_over(&f);
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+/* Its SYN-ACK was lost; the one to the SYN that comes again may be another's. */
+START_TEST(syn_with_data_may_come_again_after_its_syn_ack)
+{
+	struct talk t = syn_sent(14, 50), taken = t, left;
+
+	taken.client_seq += 50;
+	ck_assert(talk_mirror(&taken, SEG_SYN | SEG_ACK, 0).is_sent);
+	f.now_us += 1000 * MS;
+	ck_assert(repeat_syn(&t).is_sent);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 1);
+	left = syn_ack(&t, 0x5555);
+	ck_assert(talk_client(&left, SEG_ACK, 50).is_sent);
+	f.now_us += 1 * MS;
+	ck_assert(talk_mirror(&left, SEG_ACK, 10).is_sent);
+	ck_assert_uint_eq(f.slots[talk_slot(&t)].n_waiting, 0);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
+	check_exchange(&left);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(refusal_of_a_syn_with_data_is_known_by_either_number)
+{
+	for (unsigned round = 0; round < 2; round++) {
+		struct talk t = syn_sent(15, 50), beyond = t;
+
+		beyond.mirror_seq = 0;
+		beyond.client_seq += 51;
+		ck_assert(talk_mirror(&beyond, SEG_RST | SEG_ACK, 0).is_sent);
+		ck_assert_int_eq(story_state(&t), FLOW_SYN_SENT);
+		t.client_seq += round * 50;
+		t.mirror_seq = 0;
+		ck_assert(talk_mirror(&t, SEG_RST | SEG_ACK, 0).is_sent);
+		ck_assert_int_eq(story_state(&t), FLOW_RESTING);
+		ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_CONNECT_FAILURES), 1);
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
+/* Nobody but a mirror that took the client's word can have sent it. */
+START_TEST(payload_before_the_clients_acknowledgement_establishes_if_its_numbers_are_right)
+{
+	struct talk t = syn_sent(16, 0), first = syn_ack(&t, 0), stray = first;
+
+	stray.mirror_seq++;
+	ck_assert(talk_mirror(&stray, SEG_ACK, 10).is_sent);
+	stray.mirror_seq = first.mirror_seq;
+	stray.client_seq -= 1;
+	ck_assert(talk_mirror(&stray, SEG_ACK, 10).is_sent);
+	ck_assert_int_eq(story_state(&t), FLOW_SYN_ACKED);
+	ck_assert(talk_mirror(&first, SEG_ACK, 10).is_sent); /* a greeting */
+	ck_assert_int_eq(story_state(&t), FLOW_ESTABLISHED);
+	ck_assert_uint_eq(fixture_count(&f, SAMPLE_GREETING, 0), 1);
+	check_exchange(&first);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(query_in_a_syn_whose_client_never_comes_back_ends_with_the_handshake)
+{
+	struct talk t = syn_sent(17, 50);
+
+	for (unsigned i = 0; i < 4; i++)
+		f.tables.slots[i].query_timeout_ms = 60000;
+	t.client_seq += 50;
+	ck_assert(talk_mirror(&t, SEG_SYN | SEG_ACK, 0).is_sent);
+	fixture_pass(&f, 12000 * MS);
+	story_check_over(&f);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_QUERY_TIMEOUTS), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -224,7 +393,15 @@ main(void)
 		of_three_syn_acks_the_last_two_hold, syn_ack_to_another_syn_changes_nothing,
 		another_syn_ack_gives_the_client_time_anew_and_the_same_one_does_not,
 		refusal_of_a_repeated_syn_ends_the_connect,
-		reset_that_only_comes_near_does_not_end_a_half_open_flow, NULL};
+		reset_that_only_comes_near_does_not_end_a_half_open_flow,
+		data_of_a_syn_that_the_mirror_leaves_comes_again_and_is_the_query,
+		data_of_a_syn_that_the_mirror_takes_is_a_query_since_the_syn,
+		mirror_may_close_with_its_answer_to_a_syn,
+		client_or_mirror_may_reset_after_data_in_the_syn,
+		syn_with_data_may_come_again_after_its_syn_ack,
+		refusal_of_a_syn_with_data_is_known_by_either_number,
+		payload_before_the_clients_acknowledgement_establishes_if_its_numbers_are_right,
+		query_in_a_syn_whose_client_never_comes_back_ends_with_the_handshake, NULL};
 
 	return suite_run("tcp_handshake", tests);
 }
