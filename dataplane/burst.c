@@ -258,6 +258,7 @@ burst_run_errands(struct worker *w, uint64_t now_us)
 	flush_ports(w);
 	if (frames.n < frames.n_max)
 		rte_pktmbuf_free_bulk(&mbufs[frames.n], frames.n_max - frames.n);
+	burst_push_samples(w);
 	return is_more;
 }
 

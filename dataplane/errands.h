@@ -17,7 +17,7 @@ struct craft_frames;
 struct ledger;
 
 #define ERRANDS_RECORDS 4096 /* looked at in one call */
-#define ERRANDS_ENDS    16   /* flows ended in one call */
+#define ERRANDS_ENDS    16   /* flows ended in one call, each with a sample at most */
 
 enum errands_reset_state {
 	ERRANDS_RESET_FREE,    /* control's */

@@ -27,6 +27,7 @@
 #include "way.h"
 
 #define PACKETS_AHEAD 8 /* frames prefetched before the one being parsed */
+static_assert(ERRANDS_ENDS <= PIPELINE_SAMPLES_MAX, "room for their samples");
 
 /* A packet on its way through the stages. */
 struct passage {
@@ -108,8 +109,10 @@ bool
 pipeline_run_errands(struct pipeline *p, struct craft_frames *out, uint64_t now_us)
 {
 	struct ledger ledger = ledger_of(p, now_us);
+	bool is_more = errands_run(p->errands, &ledger, out);
 
-	return errands_run(p->errands, &ledger, out);
+	p->n_samples = ledger.n_samples;
+	return is_more;
 }
 
 static bool

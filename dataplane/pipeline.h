@@ -19,8 +19,8 @@ struct flow_table;
 
 #define PIPELINE_BURST_MAX 64
 /*
- * The most samples that one burst (a packet ends at most one exchange and one connect) or one tick
- * can yield.
+ * The most samples that one burst (a packet ends at most one exchange and one connect), one tick or
+ * one call for errands can yield.
  */
 #define PIPELINE_SAMPLES_MAX (2 * PIPELINE_BURST_MAX)
 
@@ -85,7 +85,7 @@ pipeline_tick(struct pipeline *p, uint64_t now_us);
 
 /*
  * What control has ordered, see errands.h; needs p->errands.  Writes frames that are to be sent
- * into 'out'.  Bounded per call, without samples; true: there is more to do at once.
+ * into 'out'.  Bounded per call, at most ERRANDS_ENDS samples; true: there is more to do at once.
  */
 bool
 pipeline_run_errands(struct pipeline *p, struct craft_frames *out, uint64_t now_us);

@@ -244,6 +244,7 @@ run_errands(unsigned room)
 		out.data[i] = places[i];
 	bool is_more = pipeline_run_errands(&modes.pipeline, &out, modes.now_us);
 
+	modes_take_samples(&modes);
 	must(out.n <= room);
 	for (unsigned i = 0; i < out.n; i++)
 		must(out.ports[i] < 2 && sums_are_right(out.data[i], out.sizes[i]));

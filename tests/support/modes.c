@@ -135,8 +135,8 @@ modes_close(struct modes *m)
 	free(m->header);
 }
 
-static void
-take_samples(struct modes *m)
+void
+modes_take_samples(struct modes *m)
 {
 	for (unsigned i = 0; i < m->pipeline.n_samples; i++)
 		m->n_of_kind[m->samples[i].kind]++;
@@ -179,7 +179,7 @@ run_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
 	}
 	memcpy(before, m->pipeline.counters, sizeof(before));
 	pipeline_burst(&m->pipeline, burst, n, m->now_us);
-	take_samples(m);
+	modes_take_samples(m);
 	for (unsigned i = 0; i < n; i++) {
 		results[i].is_sent = burst[i].verdict == PIPELINE_SEND;
 		results[i].reason = NULL;
@@ -226,6 +226,6 @@ modes_pass(struct modes *m, uint64_t us)
 		if (m->now_us > end_us)
 			m->now_us = end_us;
 		due_us = pipeline_tick(&m->pipeline, m->now_us);
-		take_samples(m);
+		modes_take_samples(m);
 	}
 }

@@ -82,3 +82,7 @@ modes_send_burst(struct modes *m, const struct modes_packet *packets, unsigned n
 /* Lets time pass, with ticks as a worker has them. */
 void
 modes_pass(struct modes *m, uint64_t us);
+
+/* After what is none of the above: as control does, so that there is room again. */
+void
+modes_take_samples(struct modes *m);

@@ -253,7 +253,9 @@ new_tables(struct ring_world *world)
 			.next_hop_port = (uint8_t)(world->conf.n_ports - 1),
 			.has_next_hop = true,
 			.connect_timeout_ms = LONG_MS,
-			.query_timeout_ms = LONG_MS,
+			.query_timeout_ms = world->conf.query_timeout_ms != 0
+						    ? world->conf.query_timeout_ms
+						    : LONG_MS,
 			.idle_timeout_ms = LONG_MS,
 		};
 	}
@@ -449,6 +451,18 @@ ring_world_collect(struct ring_world *world)
 {
 	collect_counters(&world->instance, N_SLOTS);
 	snapshots_settle(&world->instance.snapshots);
+}
+
+uint64_t
+ring_world_outcomes(const struct ring_world *world, enum karmalb_outcome outcome)
+{
+	uint64_t sum = 0;
+
+	for (unsigned w = 0; w < world->conf.n_workers; w++)
+		for (unsigned slot = 0; slot < N_SLOTS; slot++)
+			sum += counter_read(
+				&world->instance.workers[w].slots[slot].outcomes[outcome]);
+	return sum;
 }
 
 uint64_t

@@ -36,7 +36,8 @@ enum ring_world_service {
 
 struct ring_world_conf {
 	unsigned n_workers, n_ports;
-	unsigned n_queues; /* of each port */
+	unsigned n_queues;         /* of each port */
+	uint32_t query_timeout_ms; /* 0: none that comes into the story */
 };
 
 struct ring_world {
@@ -78,6 +79,10 @@ ring_world_reset(struct ring_world *world, enum ring_world_service service);
 /* What control does all the time: samples and counters into the totals. */
 void
 ring_world_collect(struct ring_world *world);
+
+/* Of all slots of all workers, whose samples stay where they are. */
+uint64_t
+ring_world_outcomes(const struct ring_world *world, enum karmalb_outcome outcome);
 
 /* Any time. */
 uint64_t

@@ -313,6 +313,32 @@ START_TEST(both_sides_get_a_reset_that_they_take)
 }
 END_TEST
 
+/* The sweep has not come by yet; the end of the flow is when it shows. */
+START_TEST(query_that_was_overdue_when_its_flow_is_ended_counts_with_its_sample)
+{
+	setup();
+	struct talk t = talk_new(&f, 9);
+
+	talk_connect(&t, 10);
+	f.n_seen = 0;
+	talk_client(&t, SEG_ACK | SEG_PSH, 100);
+	f.now_us += 3500 * MS;
+	order_reset(~UINT64_C(0));
+	run(CRAFT_FRAMES_MAX);
+	ck_assert_uint_eq(errands.reset.n_ended, 1);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_QUERY_TIMEOUTS), 1);
+	ck_assert_uint_eq(f.pipeline.n_samples, 1);
+	ck_assert_uint_eq(f.samples[0].kind, SAMPLE_FAILURE);
+	ck_assert_uint_eq(f.samples[0].outcome, KARMALB_OUTCOME_QUERY_TIMEOUTS);
+	ck_assert_uint_eq(f.samples[0].latency_us, 3500 * MS);
+	fixture_pass(&f, 11000 * MS);
+	ck_assert_uint_eq(f.n_seen, 1);
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_SAMPLES_LOST), 0);
+	story_check_over(&f);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(client_whose_syn_waits_is_refused)
 {
 	setup();
@@ -460,6 +486,7 @@ main(void)
 		silent_mirror_is_told_after_the_time_limit, record_of_a_probe_outlives_a_stall,
 		answer_to_another_number_is_no_answer, probe_that_is_not_out_says_why,
 		probe_that_finds_no_room_is_given_up_in_time, both_sides_get_a_reset_that_they_take,
+		query_that_was_overdue_when_its_flow_is_ended_counts_with_its_sample,
 		flows_without_room_for_resets_end_at_a_later_tick,
 		client_whose_syn_waits_is_refused, only_flows_of_the_chosen_slots_end,
 		many_flows_end_in_pieces_that_fit, flows_that_open_later_stay,

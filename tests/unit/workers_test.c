@@ -309,7 +309,7 @@ start(unsigned n_workers, unsigned n_ports, unsigned n_queues)
 	n_on_the_way = 0;
 	n_put = n_taken = n_resets = 0;
 	may_have_gaps = false;
-	ring_world_open(&world, &(struct ring_world_conf){n_workers, n_ports, n_queues});
+	ring_world_open(&world, &(struct ring_world_conf){n_workers, n_ports, n_queues, 0});
 }
 
 /* Nothing may be lost here: what is on its way has room in every ring, whoever is not let run. */
