@@ -30,7 +30,7 @@
 	X(show_flows, READ, "SHOW FLOWS [FROM mirror|service] [LIMIT count]",                                        \
 		"Flows at present, in no order, 100 unless told: client, mirror, our source, state, age",            \
 		"SHOW FLOWS FROM web LIMIT 20")                                                                      \
-	X(explain, READ, "EXPLAIN 'src:port' TO 'vip:port/proto'",                                                   \
+	X(explain, READ, "EXPLAIN 'src:port' TO 'vip:port/proto'|service",                                           \
 		"A flow: its mirror, since when, drawn at which shares; or where a new one could go and why",        \
 		"EXPLAIN '192.0.2.77:40000' TO '192.0.2.10:80/tcp'")                                                 \
 	X(check_service, READ, "CHECK SERVICE service",                                                              \

@@ -24,10 +24,16 @@
 struct explaining {
 	struct asking *asking;
 	struct karmalb_endpoint client, listen;
+	const struct status_service *named; /* by it, in 'asking'; else by the endpoint: NULL */
+	unsigned next_listen;               /* of 'named', to be asked about */
 	bool has_flow;
 	struct karmalb_flow flow;
 };
 
+static void
+explaining_free(struct explaining *e);
+static int
+ask(struct explaining *e);
 static void
 on_part(void *arg, const struct karmalb_question *part);
 static void
@@ -39,18 +45,27 @@ tell_new(struct explaining *e, FILE *sentence, struct pairs *facts);
 static void
 add_rows(struct explaining *e);
 
+static const char *
+family_name(const struct karmalb_endpoint *e)
+{
+	return karmalb_address_is_v4(&e->address) ? "IPv4" : "IPv6";
+}
+
+static bool
+is_same_family(const struct karmalb_endpoint *a, const struct karmalb_endpoint *b)
+{
+	return karmalb_address_is_v4(&a->address) == karmalb_address_is_v4(&b->address);
+}
+
 /* What the words name; false: the call is refused. */
 static bool
-read_words(const struct command_call *call, struct karmalb_endpoint *client,
-	struct karmalb_endpoint *listen)
+read_client(const struct command_call *call, struct karmalb_endpoint *client)
 {
 	const char *from = statement_argument(call->statement, "src:port");
-	const char *to = statement_argument(call->statement, "vip:port/proto");
 	struct err err;
 	uint16_t port;
 
-	if (units_parse_host(from, &client->address, &port, &err) < 0 ||
-		units_parse_endpoint(to, listen, &err) < 0) {
+	if (units_parse_host(from, &client->address, &port, &err) < 0) {
 		command_refuse(call, COMMAND_WRONG, "%s", err.sentence);
 		return false;
 	}
@@ -62,7 +77,52 @@ read_words(const struct command_call *call, struct karmalb_endpoint *client,
 		return false;
 	}
 	client->port_be = htons(port);
-	client->protocol = listen->protocol;
+	return true;
+}
+
+/* The listen of 'named' that a client of this family can come to, from 'next_listen' on. */
+static bool
+take_listen(struct explaining *e)
+{
+	for (; e->named != NULL && e->next_listen < e->named->n_listens; e->next_listen++) {
+		if (!is_same_family(&e->named->listens[e->next_listen], &e->client))
+			continue;
+		e->listen = e->named->listens[e->next_listen++];
+		return true;
+	}
+	return false;
+}
+
+/* Likewise. */
+static bool
+read_listen(const struct command_call *call, struct explaining *e)
+{
+	const char *to = statement_argument(call->statement, "service");
+	struct err err;
+
+	e->named = status_find_service(e->asking->status, to);
+	if (e->named != NULL) {
+		if (take_listen(e))
+			return true;
+		command_refuse(call, COMMAND_WRONG,
+			"the client's address is %s, and service %s has no endpoint of that kind",
+			family_name(&e->client), to);
+		return false;
+	}
+	if (strpbrk(to, ":/") == NULL) {
+		command_refuse_service(call, to);
+		return false;
+	}
+	if (units_parse_endpoint(to, &e->listen, &err) < 0) {
+		command_refuse(call, COMMAND_WRONG, "%s", err.sentence);
+		return false;
+	}
+	if (!is_same_family(&e->client, &e->listen)) {
+		command_refuse(call, COMMAND_WRONG,
+			"the client's address is %s and %.60s is %s: no packet has both",
+			family_name(&e->client), to, family_name(&e->listen));
+		return false;
+	}
 	return true;
 }
 
@@ -72,34 +132,41 @@ command_explain(const struct command_call *call)
 	static const struct table_column columns[] = {{"mirror", "MIRROR", false},
 		{"drawn_share_pct", "DRAWN AT %", true}, {"share_pct", "SHARE NOW %", true},
 		{"state", "STATE", false}, {"why", "WHY", false}};
-	union {
-		struct karmalb_question question;
-		struct karmalb_find_flow find;
-	} m = {.question.header.message = KARMALB_MESSAGE_FIND_FLOW};
 	struct explaining *e = calloc(1, sizeof(*e));
+	int rc;
 
 	if (e == NULL)
 		return command_refuse(call, COMMAND_NOT_NOW, "out of memory");
-	if (!read_words(call, &e->client, &e->listen)) {
-		free(e);
-		return COMMAND_WRONG;
-	}
 	e->asking = asking_create(call);
 	if (e->asking == NULL) {
 		free(e);
 		return COMMAND_NOT_NOW;
 	}
 	e->asking->table = (struct table){.columns = columns, .n_columns = 5};
-	m.find.client = e->client;
-	m.find.listen = e->listen;
-	int rc = balance_ask(call->commands->balance, &m.question, COMMANDS_ASK_US,
-		&(struct inquiry_author){.part = on_part, .arg = e});
-
+	if (!read_client(call, &e->client) || !read_listen(call, e)) {
+		explaining_free(e);
+		return COMMAND_WRONG;
+	}
+	rc = ask(e);
 	if (rc == 0)
 		return COMMAND_LATER;
-	asking_free(e->asking);
-	free(e);
+	explaining_free(e);
 	return asking_refuse(call, rc);
+}
+
+static int
+ask(struct explaining *e)
+{
+	union {
+		struct karmalb_question question;
+		struct karmalb_find_flow find;
+	} m = {.question.header.message = KARMALB_MESSAGE_FIND_FLOW};
+
+	e->client.protocol = e->listen.protocol;
+	m.find.client = e->client;
+	m.find.listen = e->listen;
+	return balance_ask(e->asking->commands->balance, &m.question, COMMANDS_ASK_US,
+		&(struct inquiry_author){.part = on_part, .arg = e});
 }
 
 static void
@@ -112,8 +179,21 @@ on_part(void *arg, const struct karmalb_question *part)
 		e->has_flow = true;
 		return;
 	}
-	if (!asking_failed(e->asking, part))
+	if (!asking_failed(e->asking, part)) {
+		if (!e->has_flow && take_listen(e) && ask(e) == 0)
+			return;
+		if (!e->has_flow) { /* a new one is told of at the first */
+			e->next_listen = 0;
+			take_listen(e);
+		}
 		answer(e);
+	}
+	explaining_free(e);
+}
+
+static void
+explaining_free(struct explaining *e)
+{
 	asking_free(e->asking);
 	free(e);
 }
@@ -183,7 +263,7 @@ print_ends(const struct explaining *e, FILE *out, const char *what)
 {
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 
-	fprintf(out, "%s -> %s: %s\n", format_host(&e->client, from),
+	fprintf(out, "%s -> %s: %s.\n", format_host(&e->client, from),
 		units_format_endpoint(&e->listen, to, sizeof(to)), what);
 }
 

@@ -142,7 +142,9 @@ send_flows(const struct asked *a)
 
 		if (is_list ? !has_slot(a->question.list.slots, f.slot) ||
 					n == a->question.list.limit
-			    : !karmalb_endpoint_equal(&f.client, &a->question.find.client))
+			    : !karmalb_endpoint_equal(&f.client, &a->question.find.client) ||
+					!karmalb_endpoint_equal(
+						&f.listen, &a->question.find.listen))
 			continue;
 		n++;
 		send_part(a, &f, KARMALB_MESSAGE_FLOW);

@@ -52,6 +52,11 @@ CASES = [
     ("explain_none", "connected", ["EXPLAIN '192.0.2.1:5' TO '10.99.0.10:80/tcp'"]),
     ("explain_nobody", "connected", ["EXPLAIN '192.0.2.1:5' TO '10.99.0.10:81/tcp'"]),
     ("explain_json", "connected", ["--json", "EXPLAIN '192.0.2.77:40000' TO '10.99.0.10:80/tcp'"]),
+    ("explain_service", "connected", ["EXPLAIN '192.0.2.79:40002' TO search; "
+                                      "EXPLAIN '192.0.2.79:40003' TO search"]),
+    ("explain_no_service", "connected", ["EXPLAIN '192.0.2.79:40002' TO wbe"]),
+    ("explain_v6", "connected", ["EXPLAIN '[2001:db8::1]:5' TO '10.99.0.10:80/tcp'"]),
+    ("explain_v6_service", "connected", ["EXPLAIN '[2001:db8::1]:5' TO web"]),
     ("explain_wrong", "connected", ["EXPLAIN '192.0.2.77' TO '10.99.0.10:80/tcp'"]),
     ("check", "connected", ["CHECK SERVICE web"]),
     ("check_listens", "connected", ["CHECK SERVICE search"]),
