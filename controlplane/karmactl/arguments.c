@@ -119,8 +119,9 @@ arguments_print_help(FILE *out)
 	      "       karmactl [OPTION]... -e STATEMENT...\n"
 	      "       karmactl [OPTION]... top [SERVICE]    the live table; q or Ctrl-C ends it\n"
 	      "       karmactl [OPTION]... events [SINCE]   what happened of late: SHOW EVENTS\n"
-	      "       karmactl [OPTION]... check SERVICE    do its mirrors answer: CHECK SERVICE\n"
+	      "       karmactl [OPTION]... check [SERVICE]  do its mirrors answer: CHECK SERVICE\n"
 	      "       karmactl [OPTION]... why [MIRROR]     why it has the share it has\n"
+	      "       karmactl [OPTION]... why CLIENT:PORT SERVICE   why it went there: EXPLAIN\n"
 	      "       karmactl [OPTION]...                  a prompt, or statements from a pipe\n"
 	      "\n"
 	      "Options:\n"
@@ -204,32 +205,6 @@ add_statement(struct arguments *arguments, char *statement, struct err *err)
 	return 0;
 }
 
-/* "events" and "events 10m" for SHOW EVENTS. */
-static int
-add_events(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
-{
-	char show[] = "SHOW", events[] = "EVENTS", since[] = "SINCE";
-	char *all[] = {show, events, since, n_words > 1 ? words[1] : NULL};
-
-	if (n_words > 2)
-		return err_set(err, "events: expected at most one word, since when");
-	return add_statement(arguments, arguments_join(all, n_words > 1 ? 4 : 2), err);
-}
-
-/* "check web" for CHECK SERVICE; with more words it is the statement itself. */
-static int
-add_check(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
-{
-	char check[] = "CHECK", service[] = "SERVICE";
-	char *all[] = {check, service, n_words > 1 ? words[1] : NULL};
-
-	if (n_words == 1)
-		return err_set(err, "check: expected a service");
-	if (n_words > 2)
-		return add_statement(arguments, arguments_join(words, n_words), err);
-	return add_statement(arguments, arguments_join(all, 3), err);
-}
-
 static int
 read_words(char *const *words, unsigned n_words, struct arguments *arguments, struct err *err)
 {
@@ -247,10 +222,6 @@ read_words(char *const *words, unsigned n_words, struct arguments *arguments, st
 		return 0;
 	}
 	arguments->action = ARGUMENTS_STATEMENTS;
-	if (strcasecmp(words[0], "events") == 0)
-		return add_events(words, n_words, arguments, err);
-	if (strcasecmp(words[0], "check") == 0)
-		return add_check(words, n_words, arguments, err);
 	return add_statement(arguments, arguments_join(words, n_words), err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What may stand at the end of a statement being typed, out of what HELP says as JSON: statements,
- * and the words that arguments may be now.  Pure.
+ * and the words that arguments may be now; and karmactl's own words.  Pure.
  */
 #pragma once
 
@@ -12,13 +12,14 @@
 
 struct complete;
 
-#define COMPLETE_WORDS_MAX 64
+#define COMPLETE_WORDS_MAX 512
+#define COMPLETE_WORD_MAX  (2 * KARMALB_NAME_MAX) /* service.mirror */
 
 /* Words that the last, unfinished one could become. */
 struct completions {
 	size_t typed;     /* bytes of that word there are, quotes not counted */
 	unsigned n_words; /* the same word once */
-	char words[COMPLETE_WORDS_MAX][KARMALB_NAME_MAX];
+	char words[COMPLETE_WORDS_MAX][COMPLETE_WORD_MAX];
 	size_t common; /* bytes that all of them begin with, >= typed */
 	bool is_open;  /* it stands in an open quote, 'quote' */
 	char quote;

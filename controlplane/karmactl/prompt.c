@@ -15,6 +15,8 @@
 #include "client.h"
 #include "complete.h"
 #include "err.h"
+#include "shortcut.h"
+#include "top.h"
 
 #define HISTORY_FILE ".karmactl_history" /* at home */
 #define HISTORY_MAX  1000
@@ -36,6 +38,8 @@ static void
 cleanup(void);
 static void
 read_lines(enum client_form form);
+static void
+run_line(const char *line, enum client_form form);
 static bool
 is_end(const char *line);
 static char *
@@ -132,9 +136,21 @@ read_lines(enum client_form form)
 			return;
 		if (line[strspn(line, " \t\r\n;")] != '\0')
 			remember(line);
-		run_text(prompt.client, line, form);
+		run_line(line, form);
 		fflush(stdout);
 	}
+}
+
+static void
+run_line(const char *line, enum client_form form)
+{
+	char *service;
+
+	if (shortcut_is_top(line, &service))
+		top_run(prompt.client, &(struct top){.service = service, .form = form});
+	else
+		run_text(prompt.client, line, form);
+	free(service);
 }
 
 static bool
@@ -189,7 +205,7 @@ on_tab(EditLine *edit, int key)
 	const LineInfo *line = el_line(edit);
 	struct complete *complete = ask_complete();
 	struct completions completions;
-	char rest[KARMALB_NAME_MAX + 2];
+	char rest[COMPLETE_WORD_MAX + 2];
 
 	(void)key;
 	if (complete == NULL)

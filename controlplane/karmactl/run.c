@@ -8,6 +8,7 @@
 
 #include "client.h"
 #include "err.h"
+#include "shortcut.h"
 #include "statement.h"
 
 static enum run_status
@@ -23,8 +24,10 @@ run_text(struct client *client, const char *text, enum client_form form)
 
 	while (size > 0 && status == RUN_DONE) {
 		size_t length = statement_length(text, size);
-		char *statement = strndup(text, length);
+		char *written = strndup(text, length);
+		char *statement = written != NULL ? shortcut_expand(written) : NULL;
 
+		free(written);
 		if (statement == NULL)
 			return RUN_NO_ANSWER;
 		if (!is_empty(statement))

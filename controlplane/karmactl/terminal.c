@@ -22,6 +22,10 @@ static bool is_screen, has_keys;
 static struct termios before;
 static volatile sig_atomic_t is_ended, is_resized;
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGWINCH};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+static struct sigaction actions_before[N_SIGNALS];
+
 static void
 on_end(int signal_number)
 {
@@ -36,17 +40,29 @@ on_resize(int signal_number)
 	is_resized = 1;
 }
 
+static void
+take_signals(void)
+{
+	for (unsigned i = 0; i < N_SIGNALS; i++) {
+		struct sigaction action = {
+			.sa_handler = signals[i] == SIGWINCH ? on_resize : on_end};
+
+		sigaction(signals[i], &action, &actions_before[i]);
+	}
+}
+
+static void
+give_signals_back(void)
+{
+	for (unsigned i = 0; i < N_SIGNALS; i++)
+		sigaction(signals[i], &actions_before[i], NULL);
+}
+
 void
 terminal_open(void)
 {
-	struct sigaction end = {.sa_handler = on_end}, resize = {.sa_handler = on_resize};
-
-	sigaction(SIGINT, &end, NULL);
-	sigaction(SIGTERM, &end, NULL);
-	sigaction(SIGHUP, &end, NULL);
-	sigaction(SIGQUIT, &end, NULL);
-	sigaction(SIGPIPE, &end, NULL);
-	sigaction(SIGWINCH, &resize, NULL);
+	is_ended = is_resized = 0;
+	take_signals();
 	is_screen = isatty(STDOUT_FILENO);
 	if (!is_screen)
 		return;
@@ -69,6 +85,7 @@ terminal_close(void)
 {
 	if (!is_screen)
 		return;
+	give_signals_back();
 	fputs(SCREEN_LEAVE, stdout);
 	fflush(stdout);
 	if (has_keys)

@@ -152,6 +152,7 @@ KARMACTL_OPTIONS = [
 KARMACTL_SHORT = [
     ("top [SERVICE]", "SHOW MIRRORS again every second; q or Ctrl-C ends it"),
     ("why [MIRROR|SERVICE]", "why it has the share it has: WHY"),
+    ("why CLIENT:PORT SERVICE", "where a client's connection went, and why: EXPLAIN"),
     ("events [SINCE]", "what happened of late: SHOW EVENTS"),
     ("check SERVICE", "do its mirrors answer: CHECK SERVICE"),
 ]

@@ -176,6 +176,16 @@ class Shell(unittest.TestCase):
                              ["web", "search"])
             self.assertEqual(self.complete("top", "w", path=controlplane.path), ["web"])
             self.assertEqual(self.complete("set", "service", "we", path=controlplane.path), ["web"])
+            self.assertEqual(self.complete("set", "mirror", "web.m", path=controlplane.path),
+                             ["web.m1", "web.m2", "web.m3", "web.m4"])
+            self.assertEqual(self.complete("reset", "flows", "from", "s", path=controlplane.path),
+                             ["search.shared", "search.idle", "search"])
+            self.assertEqual(self.complete("alter", "service", "search", "drop", "mirror", "",
+                                           path=controlplane.path), ["shared", "idle"])
+            self.assertIn("10.99.1.14:80", self.complete("show", "agent", "", path=controlplane.path))
+            self.assertEqual(self.complete("set", "service", "web", "roundrobin_skip_dead", "=", "",
+                                           path=controlplane.path), ["true", "false"])
+            self.assertIn("mirrors", self.complete("help", "show", "m", path=controlplane.path))
 
 
 class Usage(unittest.TestCase):
@@ -361,6 +371,22 @@ class Prompt(unittest.TestCase):
             terminal.wait_for("karmalb> ")
             terminal.type("\033[A\033[A\n")
             terminal.wait_for("ha_strategy was nodeads already")
+            terminal.type("\4")
+            self.assertEqual(terminal.end(), DONE)
+
+    def test_it_takes_the_words_of_the_command_line(self):
+        with surface.run_directory() as home, PROGRAMS.controlplane() as controlplane:
+            terminal = OnTerminal(controlplane.path, env={"HOME": home,
+                                                          "ASAN_OPTIONS": "detect_leaks=0"})
+            terminal.wait_for("karmalb> ")
+            for _ in range(2):  # a Ctrl-C that ended it before does not end it again
+                terminal.type("top w\t\n")
+                terminal.wait_for("every second")
+                terminal.wait_for("m4")
+                terminal.type("\3")
+                terminal.wait_for("karmalb> ")
+            terminal.type("events; check w\t\n")
+            terminal.wait_for("4 checked")
             terminal.type("\4")
             self.assertEqual(terminal.end(), DONE)
 

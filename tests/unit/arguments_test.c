@@ -88,23 +88,6 @@ START_TEST(top_takes_a_count_and_a_service)
 }
 END_TEST
 
-START_TEST(check_takes_a_service_or_the_statement_in_full)
-{
-	struct arguments a;
-	struct err err;
-
-	ck_assert_int_eq(parse(&a, &err, WORDS("karmactl", "-t", "check", "my web"), 4), 0);
-	ck_assert_str_eq(a.statements[0], "CHECK SERVICE 'my web'");
-	ck_assert_int_eq(a.form, CLIENT_TSV);
-	arguments_free(&a);
-	ck_assert_int_eq(parse(&a, &err, WORDS("karmactl", "check", "service", "web"), 4), 0);
-	ck_assert_str_eq(a.statements[0], "check service web");
-	arguments_free(&a);
-	ck_assert_int_lt(parse(&a, &err, WORDS("karmactl", "check"), 2), 0);
-	arguments_free(&a);
-}
-END_TEST
-
 START_TEST(nothing_at_all_means_standard_input)
 {
 	struct arguments a;
@@ -147,7 +130,6 @@ main(void)
 	tcase_add_test(tc, quotes_that_are_still_there_stay);
 	tcase_add_test(tc, options_may_stand_behind_the_words);
 	tcase_add_test(tc, top_takes_a_count_and_a_service);
-	tcase_add_test(tc, check_takes_a_service_or_the_statement_in_full);
 	tcase_add_test(tc, nothing_at_all_means_standard_input);
 	tcase_add_test(tc, what_does_not_fit_is_named);
 	srunner_run_all(runner, CK_NORMAL);

@@ -14,8 +14,16 @@ static const char help[] =
 	" {\"statement\": \"SHOW AGENT STATUS\"},"
 	" {\"statement\": \"SHOW AGENT 'host:port'|service STATUS\"},"
 	" {\"statement\": \"SET SERVICE service setting = 'value'\"},"
+	" {\"statement\": \"CHECK SERVICE service\"},"
+	" {\"statement\": \"RESET FLOWS [FROM mirror|service]\"},"
+	" {\"statement\": \"ALTER SERVICE service DROP MIRROR mirror\"},"
+	" {\"statement\": \"SHOW EVENTS [SINCE time]\"},"
+	" {\"statement\": \"WHY [mirror|service]\"},"
+	" {\"statement\": \"EXPLAIN 'src:port' TO 'vip:port/proto'|service\"},"
 	" {\"statement\": \"HELP [statement...]\"}],"
 	" \"arguments\": {\"service\": [\"web\", \"web-2\", \"search\"],"
+	" \"mirror\": [\"web.m1\", \"web.m2\", \"search.m1\"],"
+	" \"host:port\": [\"10.0.0.1:80\"], \"vip:port/proto\": [\"192.0.2.1:80/tcp\"],"
 	" \"setting\": [\"ha_strategy\", \"karma_gain\"], \"ha_strategy\": [\"random\", \"nodeads\"]}}";
 
 static struct complete *complete;
@@ -38,7 +46,7 @@ teardown(void)
 static const char *
 words(const char *text)
 {
-	static char line[COMPLETE_WORDS_MAX * KARMALB_NAME_MAX];
+	static char line[COMPLETE_WORDS_MAX * COMPLETE_WORD_MAX];
 	size_t n = 0;
 
 	complete_text(complete, text, strlen(text), &completions);
@@ -51,13 +59,13 @@ words(const char *text)
 
 START_TEST(what_may_follow_is_offered)
 {
-	ck_assert_str_eq(words(""), "SHOW SET HELP");
+	ck_assert_str_eq(words(""), "SHOW SET CHECK RESET ALTER WHY EXPLAIN HELP top events");
 	ck_assert_str_eq(words("S"), "SHOW SET");
 	ck_assert_uint_eq(completions.common, 1);
-	ck_assert_str_eq(words("SHOW "), "SERVICES MIRRORS AGENT");
+	ck_assert_str_eq(words("SHOW "), "SERVICES MIRRORS AGENT EVENTS");
 	ck_assert_str_eq(words("SHOW MIRRORS "), "FROM OF");
 	ck_assert_str_eq(words("SHOW MIRRORS FROM "), "web web-2 search");
-	ck_assert_str_eq(words("SHOW AGENT "), "STATUS web web-2 search");
+	ck_assert_str_eq(words("SHOW AGENT "), "STATUS 10.0.0.1:80 web web-2 search");
 	ck_assert_str_eq(words("SHOW SERVICES "), "");
 	ck_assert_str_eq(words("nonsense "), "");
 }
@@ -98,10 +106,46 @@ START_TEST(an_open_quote_is_respected)
 }
 END_TEST
 
+START_TEST(each_of_the_things_that_may_stand_there_is_offered)
+{
+	ck_assert_str_eq(words("RESET FLOWS FROM "), "web.m1 web.m2 search.m1 web web-2 search");
+	ck_assert_str_eq(words("WHY web."), "web.m1 web.m2");
+	ck_assert_str_eq(words("SHOW AGENT '1"), "10.0.0.1:80");
+	ck_assert_str_eq(words("EXPLAIN '192.0.2.7:5' TO 1"), "192.0.2.1:80/tcp");
+}
+END_TEST
+
+START_TEST(behind_its_service_a_mirror_has_no_other_name)
+{
+	ck_assert_str_eq(words("ALTER SERVICE web DROP MIRROR "), "m1 m2");
+	ck_assert_str_eq(words("ALTER SERVICE search DROP MIRROR m"), "m1");
+}
+END_TEST
+
+START_TEST(help_goes_on_with_the_words_of_statements)
+{
+	ck_assert_str_eq(words("HELP "), "SHOW SET CHECK RESET ALTER WHY EXPLAIN HELP");
+	ck_assert_str_eq(words("help show m"), "mirrors");
+	ck_assert_str_eq(words("HELP SHOW MIRRORS FROM "), "");
+}
+END_TEST
+
+START_TEST(karmactls_own_words_go_on_like_the_statements_that_they_stand_for)
+{
+	ck_assert_str_eq(words("to"), "top");
+	ck_assert_str_eq(words("check "), "web web-2 search");
+	ck_assert_str_eq(words("check service s"), "search");
+	ck_assert_str_eq(words("SHOW SERVICES; top s"), "search");
+	ck_assert_str_eq(words("events "), "SINCE");
+	ck_assert_str_eq(words("why w"), "web.m1 web.m2 web web-2");
+	ck_assert_str_eq(words("why 192.0.2.7:5 w"), "web web-2");
+}
+END_TEST
+
 START_TEST(only_the_last_statement_counts)
 {
 	ck_assert_str_eq(words("SHOW SERVICES; HE"), "HELP");
-	ck_assert_str_eq(words("SHOW SERVICES;"), "SHOW SET HELP");
+	ck_assert_str_eq(words("SHOW SERVICES; W"), "WHY");
 }
 END_TEST
 
@@ -160,6 +204,10 @@ main(void)
 	tcase_add_test(tc, what_all_candidates_share_is_known);
 	tcase_add_test(tc, a_settings_values_are_offered_and_the_sign_before_them);
 	tcase_add_test(tc, an_open_quote_is_respected);
+	tcase_add_test(tc, each_of_the_things_that_may_stand_there_is_offered);
+	tcase_add_test(tc, behind_its_service_a_mirror_has_no_other_name);
+	tcase_add_test(tc, help_goes_on_with_the_words_of_statements);
+	tcase_add_test(tc, karmactls_own_words_go_on_like_the_statements_that_they_stand_for);
 	tcase_add_test(tc, only_the_last_statement_counts);
 	tcase_add_test(tc, what_is_no_help_is_refused);
 	tcase_add_test(tc, random_text_is_completed_without_harm);
