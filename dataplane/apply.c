@@ -41,6 +41,8 @@ struct apply {
 
 static void
 begin_waiting(struct apply *a, uint64_t now_us);
+static bool
+has_resolved(const struct apply *a, uint64_t now_us);
 static void
 publish_rising(struct apply *a, uint64_t now_us);
 static void
@@ -105,8 +107,7 @@ apply_step(struct apply *a, uint64_t now_us)
 		a->events.slots_changed(a->events.context);
 	if (a->state == APPLY_IDLE && a->waiting != NULL)
 		begin_waiting(a, now_us);
-	if (a->state == APPLY_RESOLVING &&
-		(now_us >= a->resolve_until_us || !roster_is_resolving(&a->roster, a->rising)))
+	if (a->state == APPLY_RESOLVING && has_resolved(a, now_us))
 		publish_rising(a, now_us);
 	if (a->state == APPLY_PUBLISHED && snapshots_settle(&a->instance->snapshots))
 		finish_rising(a);
@@ -279,6 +280,17 @@ begin_waiting(struct apply *a, uint64_t now_us)
 	a->state = APPLY_RESOLVING;
 	/* Next hops that were asked for long ago are not waited for again at each new share. */
 	a->resolve_until_us = is_known ? now_us : now_us + RESOLVE_WAIT_US;
+}
+
+/*
+ * Or not, but what rises is waited for long enough.  A newer intent is not kept back by it: that one
+ * may take a dead mirror out, and a next hop that comes to be known later makes a snapshot anyway.
+ */
+static bool
+has_resolved(const struct apply *a, uint64_t now_us)
+{
+	return now_us >= a->resolve_until_us || (a->waiting != NULL && a->in_force != NULL) ||
+	       !roster_is_resolving(&a->roster, a->rising);
 }
 
 /*

@@ -5,8 +5,8 @@
  * and says when to call again.  One intent rises at a time; what is committed meanwhile waits, and
  * a newer one takes its place.  Whatever fails leaves the former snapshot in force, whole.
  *
- *   IDLE ── committed ──> RESOLVING ── next hops known, or 300 ms ──> PUBLISHED ── all workers ──>
- *   IDLE
+ *   IDLE ── committed ──> RESOLVING ── next hops known, a newer intent, or 300 ms ──> PUBLISHED ──
+ *   all workers ──> IDLE
  *
  * It also follows the network: when a next hop or a port changes, a snapshot of the same epoch is
  * built from the intent in force.  Control thread only.
