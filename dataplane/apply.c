@@ -283,8 +283,9 @@ begin_waiting(struct apply *a, uint64_t now_us)
 }
 
 /*
- * Or not, but what rises is waited for long enough.  A newer intent is not kept back by it: that one
- * may take a dead mirror out, and a next hop that comes to be known later makes a snapshot anyway.
+ * Or not, but what rises is waited for long enough.  A newer intent is not kept back by it: that
+ * one may take a dead mirror out, and a next hop that comes to be known later makes a snapshot
+ * anyway.
  */
 static bool
 has_resolved(const struct apply *a, uint64_t now_us)
