@@ -57,7 +57,9 @@ enum flow_exchange {
 };
 
 enum flow_flag {
-	FLOW_FLAG_SYN_REPEATED = 1 << 0,
+	FLOW_FLAG_SYN_REPEATED = 1 << 0, /* as long as it is half-open */
+	FLOW_FLAG_INTERIM =
+		1 << 0, /* from then on: what came so far is before the answer, reply.h */
 	FLOW_FLAG_CLIENT_FIN = 1 << 1,
 	FLOW_FLAG_MIRROR_FIN = 1 << 2,
 	FLOW_FLAG_CLIENT_FIN_ACKED = 1 << 3,

@@ -34,8 +34,13 @@ check_of(const struct ledger *ledger, const struct flow *flow)
 static enum reply_verdict
 judge(const struct ledger *ledger, const struct flow *flow)
 {
-	return reply_judge(check_of(ledger, flow), flow->flags & FLOW_FLAG_HANDSHAKE,
-		ledger->payload, ledger->payload_size);
+	bool is_handshake = flow->flags & FLOW_FLAG_HANDSHAKE;
+
+	if (flow->flags & FLOW_FLAG_INTERIM)
+		return reply_judge_next(check_of(ledger, flow), is_handshake, ledger->payload,
+			ledger->payload_size);
+	return reply_judge(
+		check_of(ledger, flow), is_handshake, ledger->payload, ledger->payload_size);
 }
 
 /* The query is no longer waiting: it is answered, if only to say that it failed. */
@@ -111,7 +116,7 @@ latency_query_begins(struct ledger *ledger, struct flow *flow)
 	enum reply_query query = reply_query(
 		check_of(ledger, flow), is_greeted, ledger->payload, ledger->payload_size);
 
-	flow->flags &= (uint8_t)~FLOW_FLAG_HANDSHAKE;
+	flow->flags &= (uint8_t) ~(FLOW_FLAG_HANDSHAKE | FLOW_FLAG_INTERIM);
 	if (query == REPLY_QUERY_NONE || slot_of(ledger, flow)->is_one_way)
 		return;
 	if (query == REPLY_QUERY_HANDSHAKE)
@@ -136,10 +141,12 @@ latency_answer_begins(struct ledger *ledger, struct flow *flow)
 	enum reply_verdict verdict = judge(ledger, flow);
 
 	settle(ledger, flow);
-	if (flow->exchange == FLOW_EXCHANGE_IDLE)
+	if (flow->exchange == FLOW_EXCHANGE_IDLE) {
 		greeted(ledger, flow, verdict);
-	else if (verdict == REPLY_NOT_YET)
+	} else if (verdict == REPLY_NOT_YET) {
+		flow->flags |= FLOW_FLAG_INTERIM;
 		return;
+	}
 	if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		wait_end(ledger, flow);
 	if (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT)

@@ -31,7 +31,7 @@ static const uint8_t sphinxapi_version[4] = {0, 0, 0, 1};
 static enum reply_query
 mysql_query(const uint8_t *head, unsigned size);
 static enum reply_verdict
-judge_http(const uint8_t *head, unsigned size);
+judge_http(bool is_begun, const uint8_t *head, unsigned size);
 static enum reply_verdict
 judge_sphinxapi(bool is_handshake, const uint8_t *head, unsigned size);
 static enum reply_verdict
@@ -60,7 +60,7 @@ reply_judge(enum karmalb_reply_check check, bool is_handshake, const uint8_t *he
 {
 	switch (check) {
 	case KARMALB_REPLY_CHECK_HTTP:
-		return judge_http(head, size);
+		return judge_http(false, head, size);
 	case KARMALB_REPLY_CHECK_SPHINXAPI:
 		return judge_sphinxapi(is_handshake, head, size);
 	case KARMALB_REPLY_CHECK_MYSQL:
@@ -72,38 +72,78 @@ reply_judge(enum karmalb_reply_check check, bool is_handshake, const uint8_t *he
 	return REPLY_GOOD;
 }
 
-/* Where a header of HTTP that begins at 'head' ends, or 'size'. */
-static unsigned
-http_header_end(const uint8_t *head, unsigned size)
+enum reply_verdict
+reply_judge_next(
+	enum karmalb_reply_check check, bool is_handshake, const uint8_t *head, unsigned size)
 {
-	unsigned limit = size < REPLY_HEAD_MAX ? size : REPLY_HEAD_MAX;
+	if (check == KARMALB_REPLY_CHECK_HTTP)
+		return judge_http(true, head, size);
+	return reply_judge(check, is_handshake, head, size);
+}
 
+static const char http_begin[] = "HTTP/1.";
+
+/* Whether there is an empty line before 'at', or nothing of which it could be told. */
+static bool
+is_behind_headers(const uint8_t *head, unsigned at)
+{
+	unsigned n_ends = 0;
+
+	while (at > 0 && n_ends < 2 && (head[at - 1] == '\n' || head[at - 1] == '\r'))
+		n_ends += head[--at] == '\n';
+	return n_ends == 2 || at == 0;
+}
+
+/*
+ * Where the next answer of HTTP begins, from 'at' on; of the last one the segment may have but the
+ * first letters.  Not below 'size' or REPLY_HEAD_MAX: nowhere.
+ */
+static unsigned
+http_find_answer(const uint8_t *head, unsigned size, unsigned at)
+{
 	/* Bounded by REPLY_HEAD_MAX. */
-	for (unsigned i = 4; i <= limit; i++)
-		if (memcmp(&head[i - 4], "\r\n\r\n", 4) == 0)
-			return i;
-	return size;
+	for (; at < size && at < REPLY_HEAD_MAX; at++) {
+		unsigned left = size - at;
+
+		if (left > sizeof(http_begin) - 1)
+			left = sizeof(http_begin) - 1;
+		if (memcmp(&head[at], http_begin, left) == 0 && is_behind_headers(head, at))
+			break;
+	}
+	return at;
+}
+
+/* "100 Continue" and its like come before the answer, sometimes with it; 101 is one. */
+static bool
+is_http_interim(const uint8_t *head, unsigned size)
+{
+	static const char interim[] = "HTTP/1.1 1";
+
+	return size >= 12 && memcmp(head, interim, sizeof(interim) - 1) == 0 &&
+	       (head[10] != '0' || head[11] != '1');
 }
 
 /* "HTTP/1.1 503": a status of 500 or above is the server's own failure. */
 static enum reply_verdict
-judge_http(const uint8_t *head, unsigned size)
+judge_http_status(const uint8_t *head, unsigned size)
 {
-	static const char begin[] = "HTTP/1.", interim[] = "HTTP/1.1 1";
-
-	/* "100 Continue" and its like come before the answer, sometimes with it; 101 is one. */
-	if (size >= 12 && memcmp(head, interim, sizeof(interim) - 1) == 0 &&
-		(head[10] != '0' || head[11] != '1')) {
-		unsigned end = http_header_end(head, size);
-
-		head += end;
-		size -= end;
-		if (size == 0)
-			return REPLY_NOT_YET;
-	}
-	if (size < 12 || memcmp(head, begin, sizeof(begin) - 1) != 0 || head[8] != ' ')
+	if (size < 12 || memcmp(head, http_begin, sizeof(http_begin) - 1) != 0 || head[8] != ' ')
 		return REPLY_GOOD;
 	return head[9] >= '5' && head[9] <= '9' ? REPLY_WRONG : REPLY_GOOD;
+}
+
+/* 'is_begun': with an interim answer, whose headers may still go on. */
+static enum reply_verdict
+judge_http(bool is_begun, const uint8_t *head, unsigned size)
+{
+	unsigned at = is_begun ? http_find_answer(head, size, 0) : 0;
+
+	/* Bounded by REPLY_HEAD_MAX, as each turn goes on from where the one before came to. */
+	while (at < size && at < REPLY_HEAD_MAX && is_http_interim(&head[at], size - at))
+		at = http_find_answer(head, size, at + 1);
+	if (at >= REPLY_HEAD_MAX && at < size)
+		return REPLY_GOOD;
+	return at < size ? judge_http_status(&head[at], size - at) : REPLY_NOT_YET;
 }
 
 /* A sentence of searchd that speaks of what this mirror lacks, not of the query. */

@@ -18,7 +18,7 @@
 
 #include <karmalb/wire.h>
 
-#define REPLY_HEAD_MAX 1024 /* how far into an answer a final HTTP status is looked for */
+#define REPLY_HEAD_MAX 2048 /* how far into a segment a final HTTP status is looked for */
 
 /* What the client's payload, sent when nothing waits, calls for. */
 enum reply_query {
@@ -42,3 +42,8 @@ reply_query(enum karmalb_reply_check check, bool is_greeted, const uint8_t *head
 /* 'is_handshake': all that the client sent so far was REPLY_QUERY_HANDSHAKE. */
 enum reply_verdict
 reply_judge(enum karmalb_reply_check check, bool is_handshake, const uint8_t *head, unsigned size);
+
+/* The same of what follows a segment that was REPLY_NOT_YET; that may have ended in any place. */
+enum reply_verdict
+reply_judge_next(
+	enum karmalb_reply_check check, bool is_handshake, const uint8_t *head, unsigned size);

@@ -381,6 +381,17 @@ class PipelineTest(unittest.TestCase):
         for status, expected in ((200, self.GOOD), (503, self.WRONG)):
             answer = ("mirror", b"HTTP/1.1 %d x\r\n\r\n" % status)
             self.assertEqual(self.story_of(self.HTTP, head, interim, body, answer), expected)
+            # Several at once, and one that two segments share; the next query begins anew.
+            early = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+            both = ("mirror", interim[1] + early + answer[1])
+            self.assertEqual(self.story_of(self.HTTP, head, both), expected)
+            for cut in range(1, len(early)):
+                parts = ("mirror", interim[1] + early[:cut]), ("mirror", early[cut:] + answer[1])
+                wanted = expected if cut >= 12 else self.GOOD  # so little tells nothing
+                self.assertEqual(self.story_of(self.HTTP, head, *parts), wanted, cut)
+            parts = ("mirror", early[:30]), ("mirror", early[30:]), answer
+            self.assertEqual(self.story_of(self.HTTP, head, *parts, body, answer),
+                             {n: 2 * v for n, v in expected.items()})
 
     def test_client_goes_on_with_whichever_syn_ack_it_has(self):
         for n, (family, chosen) in enumerate((f, c) for f in (V4, V6) for c in (5000, 900000)):

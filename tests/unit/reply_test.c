@@ -66,6 +66,83 @@ START_TEST(interim_answer_of_http_is_none_yet)
 }
 END_TEST
 
+/* Where the last answer begins of which there is something before 'cut'. */
+static unsigned
+last_answer(const char *text, unsigned cut)
+{
+	do
+		cut--;
+	while (strncmp(&text[cut], "HTTP/1.", 7) != 0 || (cut > 0 && text[cut - 1] != '\n'));
+	return cut;
+}
+
+/* As one segment and as two, cut at every place.  Of less than 12 bytes nothing can be told. */
+static void
+check_http(enum reply_verdict expected, const char *text)
+{
+	const uint8_t *head = (const uint8_t *)text;
+	unsigned size = (unsigned)strlen(text), final = last_answer(text, size);
+
+	ck_assert_msg(reply_judge(http, false, head, size) == expected, "%s", text);
+	for (unsigned cut = 1; cut < size; cut++) {
+		enum reply_verdict first = reply_judge(http, false, head, cut);
+		unsigned begin = last_answer(text, cut);
+		bool is_short = cut - begin < 12;
+
+		if (begin == final || is_short) {
+			ck_assert_msg(
+				first == (is_short ? REPLY_GOOD : expected), "%u: %s", cut, text);
+			continue;
+		}
+		ck_assert_msg(first == REPLY_NOT_YET, "cut at %u: %s", cut, text);
+		ck_assert_msg(reply_judge_next(http, false, head + cut, size - cut) == expected,
+			"cut at %u: %s", cut, text);
+	}
+}
+
+START_TEST(answer_of_http_is_found_behind_any_number_of_interim_ones)
+{
+#define CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
+#define EARLY    "HTTP/1.1 103 Early Hints\r\nLink: </HTTP/2>\r\nHost: x\r\n\r\n"
+	check_http(REPLY_WRONG, CONTINUE "HTTP/1.1 500 no\r\n\r\n");
+	check_http(REPLY_WRONG, CONTINUE EARLY "HTTP/1.1 500 no\r\n\r\n");
+	check_http(REPLY_WRONG, EARLY CONTINUE EARLY EARLY "HTTP/1.1 502 no\r\n\r\n");
+	check_http(REPLY_GOOD, CONTINUE EARLY EARLY "HTTP/1.1 200 OK\r\n\r\n");
+	check_http(REPLY_GOOD, CONTINUE EARLY "HTTP/1.1 101 go\r\n\r\n");
+	/* The last one goes on with the next segment, whatever of it is here. */
+	ck_assert_int_eq(reply_judge(http, false, BYTES(CONTINUE EARLY)), REPLY_NOT_YET);
+	ck_assert_int_eq(reply_judge_next(http, false, BYTES(EARLY)), REPLY_NOT_YET);
+	ck_assert_int_eq(reply_judge_next(http, false, BYTES("nk: y\r\nA: b")), REPLY_NOT_YET);
+	ck_assert_int_eq(reply_judge_next(http, false, BYTES("\n")), REPLY_NOT_YET);
+	/* Elsewhere there is nothing to go on. */
+	ck_assert_int_eq(
+		reply_judge_next(sphinxapi, false, BYTES("\0\1\1\x19\0\0\0\4data")), REPLY_WRONG);
+	ck_assert_int_eq(reply_judge_next(sphinxapi, true, BYTES("\0\0\0\1")), REPLY_HANDSHAKE);
+}
+END_TEST
+
+/* Work is bounded; what lies beyond cannot be told, and is an answer. */
+START_TEST(interim_answers_without_end_are_not_followed_for_ever)
+{
+	static char many[4 * REPLY_HEAD_MAX];
+	size_t size = 0;
+
+	while (size + sizeof(EARLY) + 30 < sizeof(many))
+		size += (size_t)snprintf(&many[size], sizeof(many) - size, "%s", EARLY);
+	size += (size_t)snprintf(&many[size], sizeof(many) - size, "HTTP/1.1 500 no\r\n\r\n");
+	ck_assert_int_eq(
+		reply_judge(http, false, (const uint8_t *)many, (unsigned)size), REPLY_GOOD);
+	size = REPLY_HEAD_MAX / (sizeof(EARLY) - 1) * (sizeof(EARLY) - 1);
+	ck_assert_int_eq(
+		reply_judge(http, false, (const uint8_t *)many, (unsigned)size), REPLY_NOT_YET);
+	memset(many, 'x', sizeof(many));
+	ck_assert_int_eq(
+		reply_judge_next(http, false, (const uint8_t *)many, sizeof(many)), REPLY_GOOD);
+	ck_assert_int_eq(reply_judge_next(http, false, (const uint8_t *)many, REPLY_HEAD_MAX),
+		REPLY_NOT_YET);
+}
+END_TEST
+
 START_TEST(versions_of_sphinxapi_are_no_query_and_no_answer)
 {
 	ck_assert_int_eq(reply_query(sphinxapi, false, BYTES("\0\0\0\1")), REPLY_QUERY_HANDSHAKE);
@@ -225,6 +302,7 @@ START_TEST(any_bytes_of_any_size_are_read_within_bounds)
 
 			ck_assert_int_le(reply_query(c, round & 2, head, size), REPLY_QUERY_NONE);
 			ck_assert_int_le(reply_judge(c, round & 2, head, size), REPLY_NOT_YET);
+			ck_assert_int_le(reply_judge_next(c, round & 2, head, size), REPLY_NOT_YET);
 		}
 		free(head);
 	}
@@ -236,6 +314,8 @@ main(void)
 {
 	const TTest *const tests[] = {without_a_check_everything_is_a_query_and_a_good_answer,
 		http_500_and_above_is_wrong_and_400_is_not, interim_answer_of_http_is_none_yet,
+		answer_of_http_is_found_behind_any_number_of_interim_ones,
+		interim_answers_without_end_are_not_followed_for_ever,
 		versions_of_sphinxapi_are_no_query_and_no_answer, status_word_of_sphinxapi_decides,
 		a_search_without_its_index_is_wrong_and_a_mistaken_one_is_not,
 		mysql_login_is_no_query, mysql_commands_without_an_answer_call_for_none,
