@@ -42,7 +42,7 @@ is_plausible(const struct flow *flow, enum flow_side sent_to, const struct packe
 {
 	if (view->key.protocol == IPPROTO_UDP)
 		return true;
-	if (flow->state == FLOW_SYN_SENT)
+	if (flow->state == FLOW_SYN_SENT || flow->state == FLOW_PROBE)
 		return view->seq + 1 == flow->client_end;
 	return tcp_is_near(view->seq, sent_to == FLOW_MIRROR ? flow->client_end : flow->mirror_end);
 }
@@ -61,4 +61,10 @@ icmp_take(struct ledger *ledger, struct flow *flow, enum flow_side sent_to, cons
 		 is_from_mirror(frame, view, &ledger->tables->slots[flow->slot]))
 		udp_unreachable(ledger, flow);
 	return true;
+}
+
+bool
+icmp_ends_connect(const struct flow *flow, const uint8_t *frame, const struct packet_view *view)
+{
+	return is_plausible(flow, FLOW_MIRROR, view) && is_unreachable(frame, view);
 }

@@ -20,3 +20,7 @@
 bool
 icmp_take(struct ledger *ledger, struct flow *flow, enum flow_side sent_to, const uint8_t *frame,
 	const struct packet_view *view);
+
+/* Whether an error says that our SYN to a mirror, a client's or a probe's, cannot arrive. */
+bool
+icmp_ends_connect(const struct flow *flow, const uint8_t *frame, const struct packet_view *view);

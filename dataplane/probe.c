@@ -5,6 +5,7 @@
 #include <karmalb/clock.h>
 
 #include "craft.h"
+#include "icmp.h"
 #include "pick.h"
 #include "source_port.h"
 #include "tcp.h"
@@ -102,7 +103,7 @@ send_syn(struct ledger *ledger, unsigned index, struct craft_frames *out)
 	struct rewrite way = way_to_mirror(tables, flow);
 
 	craft_add(out, tables->slots[p->slot].next_hop_port,
-		&(struct craft_tcp){.way = &way, .seq = flow->client_end, .flags = PACKET_SYN});
+		&(struct craft_tcp){.way = &way, .seq = flow->client_end - 1, .flags = PACKET_SYN});
 	atomic_store_explicit(&p->state, PROBE_SENT, memory_order_relaxed);
 	return KARMALB_CHECK_SILENT;
 }
@@ -136,6 +137,15 @@ probe_of(struct ledger *ledger, uint32_t record)
 	return p;
 }
 
+/* Whether it decides anything: of what others say only that the SYN itself cannot arrive. */
+static bool
+is_answer(const struct flow *flow, const uint8_t *frame, const struct packet_view *view)
+{
+	if (view->kind & PACKET_IS_ICMP)
+		return icmp_ends_connect(flow, frame, view);
+	return (view->tcp_flags & PACKET_ACK) && view->ack == flow->client_end;
+}
+
 unsigned
 probe_answer(struct ledger *ledger, uint32_t record, const struct packet_view *view, uint8_t *frame,
 	uint8_t *port_out)
@@ -144,11 +154,10 @@ probe_answer(struct ledger *ledger, uint32_t record, const struct packet_view *v
 	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
 	struct probe *p = probe_of(ledger, record);
 	bool is_icmp = view->kind & PACKET_IS_ICMP;
-	bool is_ours =
-		!is_icmp && (view->tcp_flags & PACKET_ACK) && view->ack == flow->client_end + 1;
 
-	if (p == NULL || (!is_icmp && !is_ours)) {
-		ledger_count(ledger, KARMALB_COUNTER_DROP_TCP_STATE);
+	if (p == NULL || !is_answer(flow, frame, view)) {
+		ledger_count(ledger,
+			is_icmp ? KARMALB_COUNTER_DROP_ICMP : KARMALB_COUNTER_DROP_TCP_STATE);
 		return 0;
 	}
 	ledger_count(ledger, KARMALB_COUNTER_PROBES_ANSWERED);
@@ -164,5 +173,5 @@ probe_answer(struct ledger *ledger, uint32_t record, const struct packet_view *v
 
 	*port_out = slot->next_hop_port;
 	return craft_tcp(frame,
-		&(struct craft_tcp){.way = &way, .seq = flow->client_end + 1, .flags = PACKET_RST});
+		&(struct craft_tcp){.way = &way, .seq = flow->client_end, .flags = PACKET_RST});
 }

@@ -5,6 +5,7 @@
 #include <karmalb/clock.h>
 
 #include "craft.h"
+#include "datagrams.h"
 #include "errands.h"
 #include "rewrite.h"
 #include "story.h"
@@ -223,6 +224,64 @@ START_TEST(answer_to_another_number_is_no_answer)
 	ck_assert_uint_eq(errands.probes[5].state, PROBE_SENT);
 	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_DROP_TCP_STATE), 1);
 	fixture_fini(&f);
+}
+END_TEST
+
+/* About the probe that is out, from a router on the way; 'wrong' is added to its number. */
+static void
+tell_error(uint8_t type, uint8_t code, uint32_t wrong)
+{
+	uint8_t about[CRAFT_SIZE_MAX], frame[FRAME_MAX];
+	const uint32_t from_to[] = {0x0a630063, frame_at(0).source};
+
+	memcpy(about, out.data[0], out.sizes[0]);
+	datagram_put32(&about[38], frame_at(0).seq + wrong);
+	unsigned size = datagram_build_icmp(frame, (const uint8_t[]){type, code}, from_to, about);
+	struct pipeline_packet packet = {.data = frame, .size = (uint16_t)size, .port_in = 1};
+
+	pipeline_burst(&f.pipeline, &packet, 1, f.now_us);
+	ck_assert_uint_eq(packet.verdict, PIPELINE_DROP);
+}
+
+/* Too large, lifetime exceeded, a parameter's problem: none of them speaks of the mirror. */
+START_TEST(error_that_ends_no_connect_is_no_answer)
+{
+	static const uint8_t errors[][2] = {{3, 4}, {11, 0}, {11, 1}, {12, 0}};
+
+	setup();
+	send_probe();
+	for (unsigned i = 0; i < 4; i++) {
+		tell_error(errors[i][0], errors[i][1], 0);
+		ck_assert_uint_eq(errands.probes[5].state, PROBE_SENT);
+		ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_DROP_ICMP), i + 1);
+	}
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_PROBES_ANSWERED), 0);
+	f.now_us += 100 * MS;
+	run(CRAFT_FRAMES_MAX);
+	ck_assert_int_eq(errands.probes[5].result, KARMALB_CHECK_SILENT);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(unreachable_answers_a_probe_if_it_is_about_its_very_syn)
+{
+	static const uint8_t codes[] = {0, 1, 2, 3, 9, 10, 13};
+
+	for (unsigned i = 0; i < sizeof(codes); i++) {
+		setup();
+		send_probe();
+		tell_error(3, codes[i], 1);
+		tell_error(3, codes[i], 0xffffffff);
+		ck_assert_uint_eq(errands.probes[5].state, PROBE_SENT);
+		ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_DROP_ICMP), 2);
+		f.now_us += 730;
+		tell_error(3, codes[i], 0);
+		ck_assert_uint_eq(errands.probes[5].state, PROBE_DONE);
+		ck_assert_int_eq(errands.probes[5].result, KARMALB_CHECK_UNREACHABLE);
+		ck_assert_uint_eq(errands.probes[5].took_us, 730);
+		ck_assert_uint_eq(fixture_drops(&f), 2);
+		fixture_fini(&f);
+	}
 }
 END_TEST
 
@@ -485,6 +544,8 @@ main(void)
 		refusing_mirror_is_told_and_answered_nothing,
 		silent_mirror_is_told_after_the_time_limit, record_of_a_probe_outlives_a_stall,
 		answer_to_another_number_is_no_answer, probe_that_is_not_out_says_why,
+		error_that_ends_no_connect_is_no_answer,
+		unreachable_answers_a_probe_if_it_is_about_its_very_syn,
 		probe_that_finds_no_room_is_given_up_in_time, both_sides_get_a_reset_that_they_take,
 		query_that_was_overdue_when_its_flow_is_ended_counts_with_its_sample,
 		flows_without_room_for_resets_end_at_a_later_tick,
