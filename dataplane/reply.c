@@ -237,7 +237,12 @@ mysql_query(const uint8_t *head, unsigned size)
 	return REPLY_QUERY;
 }
 
-/* Errors that speak of the server's condition, not of the statement. */
+/*
+ * Errors that speak of the server's condition.  Not those that speak of the statement; of other
+ * clients (1205 lock wait, 1213 deadlock, or a conflict in Galera); of a limit or an end that
+ * somebody wanted (1317, 1927 killed, 1969, 3024 statement's time); of a role that the server was
+ * given (1290, 1792, 1836, 1874 read-only).
+ */
 static bool
 is_mysql_failure(const uint8_t *code)
 {
@@ -265,6 +270,9 @@ is_mysql_failure(const uint8_t *code)
 		1194, /* table crashed */
 		1195, /* table crashed, and its repair failed */
 		1203, /* too many connections of this user */
+		1881, /* InnoDB's recovery is forced */
+		3032, /* offline mode */
+		3168, /* server is not available */
 	};
 	uint16_t wanted = (uint16_t)(code[0] | code[1] << 8);
 

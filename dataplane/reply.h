@@ -8,8 +8,8 @@
  * Wrong is what the mirror is to blame for: HTTP's 500 and above, but no 4xx; a status of error or
  * retry of searchd, or that it lacks the index; of MySQL's ERR packets those that speak of the
  * server's own condition (shutting down, disk full, crashed table, too many connections, not yet
- * prepared).  Every other ERR packet answers a mistake in the statement or a race between clients,
- * and is as good as HTTP's 404.
+ * prepared).  Every other ERR packet answers a mistake in the statement, a race between clients or
+ * a write to a read-only server, and says as little of the mirror as HTTP's 404.
  */
 #pragma once
 

@@ -249,8 +249,11 @@ START_TEST(mysql_error_is_wrong_only_where_the_server_is_to_blame)
 		enum reply_verdict verdict;
 	} rows[] = {{1064, REPLY_GOOD}, {1045, REPLY_GOOD}, {1062, REPLY_GOOD}, {1146, REPLY_GOOD},
 		{1153, REPLY_GOOD}, {1205, REPLY_GOOD}, {1213, REPLY_GOOD}, {1290, REPLY_GOOD},
-		{1021, REPLY_WRONG}, {1037, REPLY_WRONG}, {1040, REPLY_WRONG}, {1047, REPLY_WRONG},
-		{1053, REPLY_WRONG}, {1130, REPLY_WRONG}, {1194, REPLY_WRONG}};
+		{1317, REPLY_GOOD}, {1792, REPLY_GOOD}, {1836, REPLY_GOOD}, {1927, REPLY_GOOD},
+		{1969, REPLY_GOOD}, {3024, REPLY_GOOD}, {1021, REPLY_WRONG}, {1037, REPLY_WRONG},
+		{1040, REPLY_WRONG}, {1047, REPLY_WRONG}, {1053, REPLY_WRONG}, {1130, REPLY_WRONG},
+		{1194, REPLY_WRONG}, {1203, REPLY_WRONG}, {1881, REPLY_WRONG}, {3032, REPLY_WRONG},
+		{3168, REPLY_WRONG}};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint8_t error[] = "\x1f\0\0\1\xff\0\0#HY000what happened";
@@ -270,6 +273,27 @@ START_TEST(mysql_ok_may_carry_warnings)
 		reply_judge(mysql, false, BYTES("\x07\0\0\1\0\1\0\2\0\3\0")), REPLY_WARNING);
 	ck_assert_int_eq(
 		reply_judge(mysql, false, BYTES("\x01\0\0\1\x02\x2a\0\0\2\3def")), REPLY_GOOD);
+}
+END_TEST
+
+/* As servers send it before they know who the client is: without a state, by number 0. */
+START_TEST(mysql_error_in_place_of_the_greeting_is_judged_too)
+{
+	static const struct {
+		unsigned code;
+		enum reply_verdict verdict;
+	} rows[] = {{1040, REPLY_WRONG}, {1047, REPLY_WRONG}, {1053, REPLY_WRONG},
+		{1129, REPLY_WRONG}, {1130, REPLY_WRONG}, {1045, REPLY_HANDSHAKE}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t error[] = "\x12\0\0\0\xff\0\0Host is blocked";
+
+		error[5] = (uint8_t)rows[i].code;
+		error[6] = (uint8_t)(rows[i].code >> 8);
+		ck_assert_msg(
+			reply_judge(mysql, false, error, sizeof(error) - 1) == rows[i].verdict,
+			"%u", rows[i].code);
+	}
 }
 END_TEST
 
@@ -319,7 +343,8 @@ main(void)
 		versions_of_sphinxapi_are_no_query_and_no_answer, status_word_of_sphinxapi_decides,
 		a_search_without_its_index_is_wrong_and_a_mistaken_one_is_not,
 		mysql_login_is_no_query, mysql_commands_without_an_answer_call_for_none,
-		mysql_error_is_wrong_only_where_the_server_is_to_blame, mysql_ok_may_carry_warnings,
+		mysql_error_is_wrong_only_where_the_server_is_to_blame,
+		mysql_error_in_place_of_the_greeting_is_judged_too, mysql_ok_may_carry_warnings,
 		what_cannot_be_read_is_good, any_bytes_of_any_size_are_read_within_bounds, NULL};
 
 	return suite_run("reply", tests);
