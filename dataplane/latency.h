@@ -14,6 +14,10 @@
  *                        answered was a greeting or login of the protocol that the reply check
  *                        knows: the query is yet to come
  *
+ * After the client's FIN nothing but an answer counts.  A client that half-closed, for whom a
+ * mirror that closes now has failed, looks like one that gave up, or that sends and never listens;
+ * those a server may drop (nginx's 499), and is not to be called ill for it.
+ *
  * While a query waits it is counted in its slot's n_waiting and waiting_since_us, until any of the
  * above.  A client that half-closes no longer counts as waiting, but may still be answered.  Pure;
  * callers bracket with flow_change() and flow_changed().  Owning worker.

@@ -260,6 +260,32 @@ START_TEST(client_that_goes_away_is_no_failure_of_the_mirror)
 }
 END_TEST
 
+/* With its query or later, whatever the protocol: it may have given up. */
+START_TEST(mirror_that_ends_after_its_client_closed_has_no_outcome)
+{
+	for (unsigned round = 0; round < 8; round++) {
+		struct talk t = connected(20);
+
+		f.tables.slots[talk_slot(&t)].reply_check =
+			round & 1 ? KARMALB_REPLY_CHECK_HTTP : KARMALB_REPLY_CHECK_NONE;
+		if (round & 2) {
+			talk_client(&t, SEG_ACK | SEG_FIN, 100);
+		} else {
+			talk_client(&t, SEG_ACK, 100);
+			f.now_us += 2 * MS;
+			talk_client(&t, SEG_ACK | SEG_FIN, 0);
+		}
+		f.now_us += 1 * MS;
+		talk_mirror(&t, round & 4 ? SEG_RST : SEG_ACK | SEG_FIN, 0);
+		fixture_pass(&f, 5000 * MS);
+		ck_assert_uint_eq(all_outcomes(&t), 0);
+		ck_assert_uint_eq(f.n_seen, 0);
+		ck_assert_uint_eq(waiting(&t), 0);
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
 START_TEST(answer_to_a_half_closed_client_still_counts)
 {
 	struct talk t = connected(13);
@@ -481,6 +507,7 @@ main(void)
 		fin_instead_of_an_answer_is_an_unexpected_closing,
 		fin_with_or_after_the_answer_is_none, reset_instead_of_an_answer_is_a_network_error,
 		client_that_goes_away_is_no_failure_of_the_mirror,
+		mirror_that_ends_after_its_client_closed_has_no_outcome,
 		answer_to_a_half_closed_client_still_counts,
 		query_timeout_is_counted_once_within_a_second,
 		late_answer_before_the_sweep_is_a_timeout, timed_out_query_has_no_second_outcome,
