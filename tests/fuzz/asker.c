@@ -224,8 +224,8 @@ begin(void)
 	modes.now_us = karmalb_now_us(); /* questions are told with the clock's time */
 	open_flows();
 	memset(&worker.errands, 0, sizeof(worker.errands));
-	worker.flows = modes.flows;
-	modes.pipeline.errands = &worker.errands;
+	worker.flows = modes.workers[0].flows;
+	modes.workers[0].pipeline.errands = &worker.errands;
 	instance.workers = &worker;
 	instance.n_workers = 1;
 	atomic_store(&instance.snapshots.current, &modes.tables);
@@ -242,7 +242,7 @@ run_errands(unsigned room)
 
 	for (unsigned i = 0; i < room; i++)
 		out.data[i] = places[i];
-	bool is_more = pipeline_run_errands(&modes.pipeline, &out, modes.now_us);
+	bool is_more = pipeline_run_errands(&modes.workers[0].pipeline, &out, modes.now_us);
 
 	modes_take_samples(&modes);
 	must(out.n <= room);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzz target: the pipeline in all modes.  An input is a row of items of 8 bytes and what follows
- * them: a packet put together from a few choices, so that flows are found soon; an ICMP error about
- * the last packet sent; an errand; or the bytes of a frame.  Frames may wait for the next one, to
- * come in one burst.  What must hold after any burst is checked in modes.c and here; a violation
- * aborts.
+ * Fuzz target: the pipelines of two workers in all modes.  An input is a row of items of 8 bytes
+ * and what follows them: a packet put together from a few choices, so that flows are found soon; an
+ * ICMP error about the last packet sent; an errand; or the bytes of a frame.  Frames may wait for
+ * the next one, to come in one burst.  What must hold after any burst is checked in modes.c and
+ * here; a violation aborts.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -14,11 +14,16 @@
 #include "errands.h"
 #include "halfopen.h"
 #include "modes.h"
+#include "source_port.h"
 #include "sums.h"
 
-/* Flows are few and budgets tight, so that all limits are met. */
+/* Flows are few and budgets tight, so that all limits are met; two workers share them. */
 #define N_CLIENTS 4
-#define CONF      (&(struct modes_conf){.max_flows = 12, .max_half_open = 3})
+#define N_WORKERS 2
+#define CONF                                               \
+	(&(struct modes_conf){.max_flows = N_WORKERS * 12, \
+		.max_half_open = N_WORKERS * 3,            \
+		.n_workers = N_WORKERS})
 
 enum item_kind {
 	ITEM_PACKET,
@@ -36,8 +41,13 @@ enum item_kind {
 #define ITEM_N_TAGS(item)    ((item)[0] >> 4 & 3)
 #define ITEM_IS_ERRAND(item) (ITEM_KIND(item) == ITEM_ICMP && ITEM_N_TAGS(item) == 3)
 
-/* byte 3 */
-#define ITEM_WAITS(item) (ITEM_KIND(item) != ITEM_ICMP && ((item)[3] & 64))
+/*
+ * byte 3; bits 0 and 1: one more to acknowledge, one further on; 4 and 5: of the source port's
+ * owner, of who receives it or has the errand
+ */
+#define ITEM_OWNER(item)  ((item)[3] >> 4 & 1)
+#define ITEM_WORKER(item) ((item)[3] >> 5 & 1)
+#define ITEM_WAITS(item)  (ITEM_KIND(item) != ITEM_ICMP && ((item)[3] & 64))
 
 /* byte 2 of a mirror's packet: acknowledges the SYN sent last */
 #define ITEM_ANSWERS_SYN 255
@@ -49,7 +59,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct modes modes;
-static struct errands errands;
+static struct errands errands[N_WORKERS];
 static struct modes_result last; /* sent */
 static uint32_t syn_seq;         /* of the probe sent last */
 
@@ -67,21 +77,20 @@ must(bool condition)
 
 /* Every record that was ever used and is free stands in the chain, once. */
 static void
-check_chains(void)
+check_chains(const struct flow_table *flows)
 {
-	const struct flow_worker *worker = modes.flows.worker;
+	const struct flow_worker *worker = flows->worker;
 	uint32_t n_free = worker->n_touched - worker->n_flows;
-	uint32_t n_half_open_free = modes.flows.max_half_open - worker->n_half_open;
+	uint32_t n_half_open_free = flows->max_half_open - worker->n_half_open;
 
-	for (uint32_t at = worker->first_free; at != FLOW_NONE;
-		at = modes.flows.records[at].next_free) {
-		must(at < worker->n_touched && modes.flows.records[at].state == FLOW_FREE);
+	for (uint32_t at = worker->first_free; at != FLOW_NONE; at = flows->records[at].next_free) {
+		must(at < worker->n_touched && flows->records[at].state == FLOW_FREE);
 		must(n_free-- > 0); /* no ring */
 	}
 	must(n_free == 0);
 	for (uint32_t at = worker->half_open_free; at != FLOW_NONE;
-		at = modes.flows.half_opens[at].next) {
-		must(at < modes.flows.max_half_open);
+		at = flows->half_opens[at].next) {
+		must(at < flows->max_half_open);
 		must(n_half_open_free-- > 0);
 	}
 	must(n_half_open_free == 0);
@@ -89,14 +98,14 @@ check_chains(void)
 
 /* What the worker counts of its records. */
 static void
-check_records(void)
+check_records(const struct flow_table *flows)
 {
-	const struct flow_worker *worker = modes.flows.worker;
+	const struct flow_worker *worker = flows->worker;
 	uint32_t n_flows = 0, n_half_open = 0, n_unanswered = 0;
 	uint32_t slot_uses[MODES_N_SLOTS] = {0}, vlan_uses[FLOW_VLANS] = {0};
 
 	for (uint32_t i = 0; i < worker->n_touched; i++) {
-		const struct flow *flow = &modes.flows.records[i];
+		const struct flow *flow = &flows->records[i];
 
 		must((flow->sequence & 1) == 0);
 		if (flow->state == FLOW_FREE)
@@ -108,34 +117,34 @@ check_records(void)
 		vlan_uses[flow->vlan]++;
 		if (flow_is_half_open(flow)) {
 			n_half_open++;
-			must(modes.flows.half_opens[flow->half_open].record == i);
+			must(flows->half_opens[flow->half_open].record == i);
 		}
 	}
 	must(n_flows == worker->n_flows);
-	must(n_half_open == worker->n_half_open && n_half_open <= modes.flows.max_half_open);
-	must(n_unanswered == worker->n_unanswered && n_unanswered <= modes.flows.max_half_open);
+	must(n_half_open == worker->n_half_open && n_half_open <= flows->max_half_open);
+	must(n_unanswered == worker->n_unanswered && n_unanswered <= flows->max_half_open);
 	must(memcmp(slot_uses, worker->slot_uses, sizeof(slot_uses)) == 0);
 	for (uint32_t i = 1; i <= worker->n_vlans; i++)
 		must(vlan_uses[i] == worker->vlans[i].n_uses);
-	check_chains();
+	check_chains(flows);
 }
 
 /* Counters, records and budgets agree. */
 static void
-check_books(void)
+check_worker(const struct modes_worker *w)
 {
 	uint64_t opened = 0, closed = 0, n_waiting = 0, n_live = 0;
 
 	for (unsigned i = 0; i < MODES_N_SLOTS; i++) {
-		const struct slot_counters *s = &modes.slot_counters[i];
+		const struct slot_counters *s = &w->slot_counters[i];
 
 		opened += s->opened;
 		closed += s->closed;
 		n_waiting += s->n_waiting;
 		must(s->n_waiting > 0 || s->waiting_since_us == 0);
 	}
-	for (uint32_t i = 0; i < modes.flows.worker->n_touched; i++) {
-		const struct flow *flow = &modes.flows.records[i];
+	for (uint32_t i = 0; i < w->flows.worker->n_touched; i++) {
+		const struct flow *flow = &w->flows.records[i];
 
 		n_live += flow->state != FLOW_FREE && flow->state != FLOW_RESTING &&
 			  flow->state != FLOW_PROBE;
@@ -144,8 +153,15 @@ check_books(void)
 	}
 	must(opened - closed == n_live);
 	must(n_waiting == 0);
-	must(modes.pipeline.counters[KARMALB_COUNTER_SAMPLES_LOST] == 0);
-	check_records();
+	must(w->pipeline.counters[KARMALB_COUNTER_SAMPLES_LOST] == 0);
+	check_records(&w->flows);
+}
+
+static void
+check_books(void)
+{
+	for (unsigned i = 0; i < N_WORKERS; i++)
+		check_worker(&modes.workers[i]);
 }
 
 /* Those that wait.  What was right comes out right, and by the port that leads there. */
@@ -158,11 +174,7 @@ send_waiting(void)
 	if (n == 0)
 		return;
 	n_waiting_frames = 0;
-	if (n == 1)
-		modes_send(
-			&modes, waiting[0].port_in, waiting[0].bytes, waiting[0].size, &results[0]);
-	else
-		modes_send_burst(&modes, waiting, n, results);
+	modes_send_burst(&modes, waiting, n, results);
 	check_books();
 	for (unsigned i = 0; i < n; i++) {
 		if (!results[i].is_sent)
@@ -175,14 +187,14 @@ send_waiting(void)
 }
 
 static void
-send_frame(uint8_t port, const uint8_t *bytes, unsigned size, bool waits)
+send_frame(const uint8_t *item, uint8_t port, const uint8_t *bytes, unsigned size)
 {
 	must(size <= FRAME_SIZE);
 	memcpy(waiting_bytes[n_waiting_frames], bytes, size);
-	waiting[n_waiting_frames] =
-		(struct modes_packet){port, waiting_bytes[n_waiting_frames], size};
+	waiting[n_waiting_frames] = (struct modes_packet){
+		port, ITEM_WORKER(item), waiting_bytes[n_waiting_frames], size};
 	n_waiting_frames++;
-	if (!waits || n_waiting_frames == WAITING_MAX)
+	if (!ITEM_WAITS(item) || n_waiting_frames == WAITING_MAX)
 		send_waiting();
 }
 
@@ -251,11 +263,13 @@ send_packet(const uint8_t *item, const uint8_t *payload, unsigned payload_size)
 
 	memset(l4, 0, 20);
 	put16(l4, is_client ? 2000 + item[1] % N_CLIENTS : is_udp ? 5353 : 8080);
-	put16(l4 + 2, is_client ? (is_udp ? 53 : 80) : 1024 + (item[1] >> 1 & 7));
+	put16(l4 + 2,
+		is_client ? (is_udp ? 53 : 80)
+			  : source_port_first(ITEM_OWNER(item), N_WORKERS) + (item[1] >> 1 & 7u));
 	if (is_udp)
 		put16(l4 + 4, l4_size);
 	else {
-		put16(l4 + 6, (item[2] >> 4) * 100u);
+		put16(l4 + 6, (item[2] >> 4) * 100u + (item[3] >> 1 & 1));
 		put16(l4 + 10, (item[2] & 15) * 100u + (item[3] & 1));
 		l4[12] = 0x50;
 		l4[13] = item[4] & 31;
@@ -268,7 +282,7 @@ send_packet(const uint8_t *item, const uint8_t *payload, unsigned payload_size)
 	sums_finish(frame, size);
 	if (item[3] & 128) /* wrong is to stay wrong, and harmless */
 		l4[is_udp ? 7 : 17] ^= item[4];
-	send_frame(is_client ? 0 : 1, frame, size, ITEM_WAITS(item));
+	send_frame(item, is_client ? 0 : 1, frame, size);
 }
 
 /* An ICMP error of its receiver, or of a router, about the packet sent last. */
@@ -305,7 +319,7 @@ send_icmp(uint8_t *item)
 	unsigned size = (unsigned)(icmp - frame) + 8 + inner_size;
 
 	sums_finish(frame, size);
-	send_frame(last.port_out, frame, size, false);
+	send_frame(item, last.port_out, frame, size);
 }
 
 static void
@@ -316,15 +330,16 @@ send_raw(const uint8_t *item, const uint8_t *bytes, unsigned size)
 	memcpy(frame, bytes, size);
 	if (ITEM_KIND(item) == ITEM_RAW_FINISHED)
 		sums_finish(frame, size);
-	send_frame(ITEM_IS_CLIENT(item) ? 0 : 1, frame, size, ITEM_WAITS(item));
+	send_frame(item, ITEM_IS_CLIENT(item) ? 0 : 1, frame, size);
 }
 
 /* Control's half: a reset of the slots in byte 2, a probe of the slot in byte 2, or neither. */
 static void
 order_errand(const uint8_t *item)
 {
-	struct errands_reset *r = &errands.reset;
-	struct probe *p = &errands.probes[item[4] >> 2 & 3];
+	struct errands *e = &errands[ITEM_WORKER(item)];
+	struct errands_reset *r = &e->reset;
+	struct probe *p = &e->probes[item[4] >> 2 & 3];
 
 	if ((item[4] & 3) == 1 && r->state != ERRANDS_RESET_ORDERED) {
 		r->slots[0] = item[2];
@@ -338,7 +353,7 @@ order_errand(const uint8_t *item)
 		p->ordered_us = modes.now_us;
 		p->state = PROBE_ORDERED;
 	}
-	errands_order(&errands);
+	errands_order(e);
 }
 
 /* The worker's half, with room for as many frames as byte 3 says. */
@@ -346,12 +361,13 @@ static void
 run_errands(const uint8_t *item)
 {
 	static uint8_t places[16][CRAFT_SIZE_MAX];
+	struct pipeline *pipeline = &modes.workers[ITEM_WORKER(item)].pipeline;
 	struct craft_frames out = {.n_max = item[3] % 16};
 
 	for (unsigned i = 0; i < out.n_max; i++)
 		out.data[i] = places[i];
-	pipeline_run_errands(&modes.pipeline, &out, modes.now_us);
-	must(modes.pipeline.n_samples <= ERRANDS_ENDS && out.n <= out.n_max);
+	pipeline_run_errands(pipeline, &out, modes.now_us);
+	must(pipeline->n_samples <= ERRANDS_ENDS && out.n <= out.n_max);
 	modes_take_samples(&modes);
 	for (unsigned i = 0; i < out.n; i++) {
 		const uint8_t *frame = out.data[i];
@@ -398,8 +414,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (modes.header == NULL)
 		modes_open(&modes, CONF);
 	modes_restart(&modes);
-	memset(&errands, 0, sizeof(errands));
-	modes.pipeline.errands = &errands;
+	memset(errands, 0, sizeof(errands));
+	for (unsigned i = 0; i < N_WORKERS; i++)
+		modes.workers[i].pipeline.errands = &errands[i];
 	last.is_sent = false;
 	if (size > 0) {
 		for (unsigned i = 0; i < MODES_N_SLOTS; i++) {

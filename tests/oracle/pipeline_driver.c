@@ -56,10 +56,10 @@ tell_counts(void)
 		modes.n_of_kind[SAMPLE_GREETING]);
 	for (unsigned i = 0; i < KARMALB_N_COUNTERS; i++)
 		printf("%s\"%s\": %lu", i > 0 ? ", " : "", counter_names[i],
-			modes.pipeline.counters[i]);
+			modes.workers[0].pipeline.counters[i]);
 	printf("}, \"slots\": [");
 	for (unsigned i = 0; i < MODES_N_SLOTS; i++) {
-		const struct slot_counters *s = &modes.slot_counters[i];
+		const struct slot_counters *s = &modes.workers[0].slot_counters[i];
 
 		printf("%s{\"opened\": %lu, \"closed\": %lu, \"n_waiting\": %lu", i > 0 ? ", " : "",
 			s->opened, s->closed, s->n_waiting);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker without a device that serves in all modes. */
+/* Workers without a device that serve in all modes. */
 #include "modes.h"
 
 #include <arpa/inet.h>
@@ -89,7 +89,7 @@ static struct flow_conf
 flow_conf_of(const struct modes *m)
 {
 	return (struct flow_conf){
-		.n_workers = 1,
+		.n_workers = m->n_workers,
 		.max_flows = m->conf.max_flows,
 		.max_half_open = m->conf.max_half_open,
 		.sources = m->tables.sources,
@@ -102,6 +102,7 @@ void
 modes_open(struct modes *m, const struct modes_conf *conf)
 {
 	m->conf = *conf;
+	m->n_workers = conf->n_workers != 0 ? conf->n_workers : 1;
 	fill_tables(m);
 	struct flow_conf flow_conf = flow_conf_of(m);
 
@@ -116,16 +117,21 @@ modes_restart(struct modes *m)
 	struct flow_conf flow_conf = flow_conf_of(m);
 
 	memset(m->header, 0, flow_region_size(&flow_conf));
-	memset(m->slot_counters, 0, sizeof(m->slot_counters));
 	memset(m->n_of_kind, 0, sizeof(m->n_of_kind));
-	flow_table_open(&m->flows, flow_region_init(m->header, &flow_conf), 0);
-	m->pipeline = (struct pipeline){
-		.tables = &m->tables,
-		.flows = &m->flows,
-		.slots = m->slot_counters,
-		.random = 1,
-		.samples = m->samples,
-	};
+	flow_region_init(m->header, &flow_conf);
+	for (unsigned i = 0; i < m->n_workers; i++) {
+		struct modes_worker *w = &m->workers[i];
+
+		memset(w->slot_counters, 0, sizeof(w->slot_counters));
+		flow_table_open(&w->flows, m->header, i);
+		w->pipeline = (struct pipeline){
+			.tables = &m->tables,
+			.flows = &w->flows,
+			.slots = w->slot_counters,
+			.random = 1 + i,
+			.samples = w->samples,
+		};
+	}
 	m->now_us = MODES_START_US;
 }
 
@@ -138,25 +144,130 @@ modes_close(struct modes *m)
 void
 modes_take_samples(struct modes *m)
 {
-	for (unsigned i = 0; i < m->pipeline.n_samples; i++)
-		m->n_of_kind[m->samples[i].kind]++;
-	m->pipeline.n_samples = 0;
+	for (unsigned k = 0; k < m->n_workers; k++) {
+		struct modes_worker *w = &m->workers[k];
+
+		for (unsigned i = 0; i < w->pipeline.n_samples; i++)
+			m->n_of_kind[w->samples[i].kind]++;
+		w->pipeline.n_samples = 0;
+	}
+}
+
+uint64_t
+modes_count(const struct modes *m, enum karmalb_worker_counter counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < m->n_workers; i++)
+		sum += m->workers[i].pipeline.counters[counter];
+	return sum;
+}
+
+struct counts {
+	uint64_t of[KARMALB_N_COUNTERS];
+};
+
+static struct counts
+counts_of(const struct modes *m)
+{
+	struct counts counts;
+
+	for (unsigned i = 0; i < KARMALB_N_COUNTERS; i++)
+		counts.of[i] = modes_count(m, (enum karmalb_worker_counter)i);
+	return counts;
+}
+
+static uint64_t
+count_since(const struct modes *m, const struct counts *before, enum karmalb_worker_counter counter)
+{
+	return modes_count(m, counter) - before->of[counter];
 }
 
 /* Drops since then; '*reason' is the name of a counter that moved. */
 static uint64_t
-drops_since(const struct modes *m, const uint64_t *before, const char **reason)
+drops_since(const struct modes *m, const struct counts *before, const char **reason)
 {
 	uint64_t n_drops = 0;
 
 	*reason = NULL;
 	for (unsigned i = KARMALB_COUNTER_DROP_FIRST; i <= KARMALB_COUNTER_DROP_LAST; i++) {
-		if (m->pipeline.counters[i] == before[i])
-			continue;
-		n_drops += m->pipeline.counters[i] - before[i];
-		*reason = counter_names[i];
+		uint64_t n = count_since(m, before, (enum karmalb_worker_counter)i);
+
+		n_drops += n;
+		if (n > 0)
+			*reason = counter_names[i];
 	}
 	return n_drops;
+}
+
+#define AT_NOBODY UINT8_MAX
+
+/* Those of the packets that are at 'worker', in one burst. */
+static void
+run_at(struct modes *m, unsigned worker, struct pipeline_packet *packets, const uint8_t *at,
+	unsigned n)
+{
+	struct pipeline_packet burst[PIPELINE_BURST_MAX];
+	unsigned of[PIPELINE_BURST_MAX], n_burst = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (at[i] != worker)
+			continue;
+		of[n_burst] = i;
+		burst[n_burst++] = packets[i];
+	}
+	pipeline_burst(&m->workers[worker].pipeline, burst, n_burst, m->now_us);
+	for (unsigned i = 0; i < n_burst; i++)
+		packets[of[i]] = burst[i];
+}
+
+/* To their owners go those that are to be handed over, each as it came. */
+static void
+hand_over(const struct modes *m, const struct modes_packet *as_they_came,
+	struct pipeline_packet *packets, uint8_t *at, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct pipeline_packet *p = &packets[i];
+		const struct modes_packet *came = &as_they_came[i];
+
+		if (p->verdict != PIPELINE_HAND_OVER) {
+			at[i] = AT_NOBODY;
+			continue;
+		}
+		if (p->is_handed_over || p->owner == at[i] || p->owner >= m->n_workers ||
+			p->size != came->size || memcmp(p->data, came->bytes, p->size) != 0)
+			abort();
+		at[i] = p->owner;
+		p->is_handed_over = true;
+	}
+}
+
+/* Each is received by one worker and handled by one, which counts it. */
+static void
+run_all(struct modes *m, const struct modes_packet *packets, struct pipeline_packet *burst,
+	unsigned n)
+{
+	struct counts before = counts_of(m);
+	uint8_t at[PIPELINE_BURST_MAX];
+	uint64_t n_bytes = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		at[i] = packets[i].worker;
+		n_bytes += packets[i].size;
+	}
+	for (unsigned w = 0; w < m->n_workers; w++)
+		run_at(m, w, burst, at, n);
+	modes_take_samples(m);
+	hand_over(m, packets, burst, at, n);
+	for (unsigned w = 0; w < m->n_workers; w++)
+		run_at(m, w, burst, at, n);
+	modes_take_samples(m);
+	for (unsigned i = 0; i < n; i++)
+		if (burst[i].verdict == PIPELINE_HAND_OVER)
+			abort();
+	if (count_since(m, &before, KARMALB_COUNTER_RX_PACKETS) != n ||
+		count_since(m, &before, KARMALB_COUNTER_RX_BYTES) != n_bytes)
+		abort();
 }
 
 /* Returns a name of a drop counter that moved; NULL: none did. */
@@ -165,8 +276,9 @@ run_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
 	struct modes_result *results)
 {
 	struct pipeline_packet burst[PIPELINE_BURST_MAX];
+	struct counts before = counts_of(m);
 	uint8_t *rooms[PIPELINE_BURST_MAX];
-	uint64_t before[KARMALB_N_COUNTERS], n_sent = 0;
+	uint64_t n_sent = 0;
 	const char *reason;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -177,9 +289,7 @@ run_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
 			.port_in = packets[i].port_in};
 		memcpy(burst[i].data, packets[i].bytes, packets[i].size);
 	}
-	memcpy(before, m->pipeline.counters, sizeof(before));
-	pipeline_burst(&m->pipeline, burst, n, m->now_us);
-	modes_take_samples(m);
+	run_all(m, packets, burst, n);
 	for (unsigned i = 0; i < n; i++) {
 		results[i].is_sent = burst[i].verdict == PIPELINE_SEND;
 		results[i].reason = NULL;
@@ -191,9 +301,8 @@ run_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
 		}
 		free(rooms[i]);
 	}
-	uint64_t n_unsent = n - n_sent, n_drops = drops_since(m, before, &reason);
-	uint64_t n_taken = m->pipeline.counters[KARMALB_COUNTER_PROBES_ANSWERED] -
-			   before[KARMALB_COUNTER_PROBES_ANSWERED];
+	uint64_t n_unsent = n - n_sent, n_drops = drops_since(m, &before, &reason);
+	uint64_t n_taken = count_since(m, &before, KARMALB_COUNTER_PROBES_ANSWERED);
 
 	/* An answer to a probe is taken in, with an RST sent or without. */
 	if (n_unsent < n_drops || n_unsent > n_drops + n_taken)
@@ -205,7 +314,7 @@ void
 modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size,
 	struct modes_result *result)
 {
-	result->reason = run_burst(m, &(struct modes_packet){port_in, bytes, size}, 1, result);
+	result->reason = run_burst(m, &(struct modes_packet){port_in, 0, bytes, size}, 1, result);
 }
 
 void
@@ -225,7 +334,13 @@ modes_pass(struct modes *m, uint64_t us)
 		m->now_us = due_us <= m->now_us ? m->now_us + 100 : due_us;
 		if (m->now_us > end_us)
 			m->now_us = end_us;
-		due_us = pipeline_tick(&m->pipeline, m->now_us);
+		due_us = UINT64_MAX;
+		for (unsigned i = 0; i < m->n_workers; i++) {
+			uint64_t again_us = pipeline_tick(&m->workers[i].pipeline, m->now_us);
+
+			if (again_us < due_us)
+				due_us = again_us;
+		}
 		modes_take_samples(m);
 	}
 }

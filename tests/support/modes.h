@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker without a device that serves in all modes, for oracle and fuzzer: TCP and UDP, each over
- * IPv4 and IPv6.
+ * Workers without a device that serve in all modes, for oracle and fuzzer: TCP and UDP, each over
+ * IPv4 and IPv6.  What one of them finds to be another's is given to that one, as a hand-over ring
+ * would.
  *
  * Services 10.0.0.1 and 2001:db8::1, port 80 TCP and 53 UDP; each has the mirrors 10.1.0.1 and .2,
  * resp. 2001:db8:1::1 and ::2, port 8080 and 5353; sources 10.2.0.1 and 2001:db8:2::1; port 0 leads
@@ -18,21 +19,29 @@
 #define MODES_FRAME_MAX  4096
 #define MODES_START_US   UINT64_C(5000000000)
 
+#define MODES_WORKERS_MAX 2
+
 struct modes_conf {
 	uint64_t max_flows;
 	uint64_t max_half_open;
+	unsigned n_workers; /* 0: 1 */
+};
+
+struct modes_worker {
+	struct slot_counters slot_counters[KARMALB_SLOTS_MAX];
+	struct sample samples[PIPELINE_SAMPLES_MAX];
+	struct flow_table flows;
+	struct pipeline pipeline;
 };
 
 struct modes {
 	struct tables tables;
 	struct table_alias columns[MODES_N_SLOTS];
 	struct table_slot slots[MODES_N_SLOTS] __attribute__((aligned(64)));
-	struct slot_counters slot_counters[KARMALB_SLOTS_MAX];
-	struct sample samples[PIPELINE_SAMPLES_MAX];
 	struct modes_conf conf;
 	struct flow_header *header;
-	struct flow_table flows;
-	struct pipeline pipeline;
+	struct modes_worker workers[MODES_WORKERS_MAX];
+	unsigned n_workers;
 	uint64_t now_us;
 	uint64_t n_of_kind[SAMPLE_FAILURE + 1]; /* samples by enum sample_kind */
 };
@@ -56,9 +65,9 @@ void
 modes_restart(struct modes *m);
 
 /*
- * Runs one frame, at most MODES_FRAME_MAX bytes, through the pipeline, in memory of just the size
- * that the pipeline is promised.  Aborts unless it is either sent or counted under one reason, or
- * answers a probe.
+ * Runs one frame, at most MODES_FRAME_MAX bytes, that worker 0 receives through the pipeline, in
+ * memory of just the size that the pipeline is promised.  Aborts unless it is either sent or
+ * counted under one reason, or answers a probe.
  */
 void
 modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size,
@@ -67,22 +76,28 @@ modes_send(struct modes *m, uint8_t port_in, const uint8_t *bytes, unsigned size
 /* One of a burst; 'bytes' stay the caller's. */
 struct modes_packet {
 	uint8_t port_in;
+	uint8_t worker; /* who receives it */
 	const uint8_t *bytes;
 	unsigned size;
 };
 
 /*
- * The same for up to PIPELINE_BURST_MAX frames at once, with a result each.  Aborts unless as many
- * were counted under reasons as were not sent; which one was whose it cannot say: 'reason' is NULL.
+ * The same for up to PIPELINE_BURST_MAX frames at once, with a result each; each worker has those
+ * that it receives in one burst, then those handed to it in another.  Aborts unless as many were
+ * counted under reasons as were not sent; which one was whose it cannot say: 'reason' is NULL.
  */
 void
 modes_send_burst(struct modes *m, const struct modes_packet *packets, unsigned n,
 	struct modes_result *results);
 
-/* Lets time pass, with ticks as a worker has them. */
+/* Lets time pass, with ticks as workers have them. */
 void
 modes_pass(struct modes *m, uint64_t us);
 
 /* After what is none of the above: as control does, so that there is room again. */
 void
 modes_take_samples(struct modes *m);
+
+/* Of all workers. */
+uint64_t
+modes_count(const struct modes *m, enum karmalb_worker_counter counter);
