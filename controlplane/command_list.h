@@ -81,13 +81,13 @@
 		"RELOAD CONFIRM WITHIN 60s")                                                                         \
 	X(confirm_reload, CHANGE, "CONFIRM RELOAD",                                                                  \
 		"Keep what RELOAD CONFIRM WITHIN has taken into force", "CONFIRM RELOAD")                            \
-	X(save_config, CHANGE, "SAVE CONFIG",                                                                        \
+	X(save_config, CHANGE, "SAVE [CONFIG]",                                                                      \
 		"Keep what statements have changed, for the next start; never writes the configuration file",        \
 		"SAVE CONFIG")                                                                                       \
 	X(show_diff, READ, "SHOW DIFF",                                                                              \
 		"What is in force otherwise than the configuration file says", "SHOW DIFF")                          \
-	X(show_events, READ, "SHOW EVENTS [SINCE time]",                                                             \
-		"Changes of state of late: mirrors, data plane, reloads, statements; since \"10m\" or \"12:00\"",    \
+	X(show_events, READ, "SHOW EVENTS [SINCE time...]",                                                          \
+		"Changes of state of late: mirrors, data plane, reloads, statements; since 10m or 2026-11-30 09:00", \
 		"SHOW EVENTS SINCE 10m")                                                                             \
 	X(why, READ, "WHY [mirror|service]", "Why each mirror has the share it has", "WHY web.m1")                   \
 	X(show_settings, READ, "SHOW SETTINGS [LIKE 'pattern']",                                                     \

@@ -195,6 +195,55 @@ command_refuse_service(const struct command_call *call, const char *name)
 		call, COMMAND_WRONG, "there is no service \"%.64s\"; there are: %s", name, known);
 }
 
+/* 'name' begins with a service's: its mirrors are what there is. */
+static int
+refuse_mirror_of(const struct command_call *call, const struct status_service *s, const char *name)
+{
+	struct nearest nearest = nearest_to(name);
+	char known[600] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->n_mirrors; i++) {
+		nearest_offer(&nearest, s->mirrors[i].name);
+		if (n + KARMALB_NAME_MAX + 8 < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+				i == 0 ? "" : ", ", s->mirrors[i].name);
+	}
+	return command_refuse(call, COMMAND_WRONG,
+		"service %s has no mirror \"%.64s\"%s%s%s It has: %s", s->name, name,
+		nearest.name != NULL ? "; did you mean " : ".",
+		nearest.name != NULL ? nearest.name : "", nearest.name != NULL ? "?" : "", known);
+}
+
+int
+command_refuse_mirror(const struct command_call *call, const char *name)
+{
+	const struct status *status = call->status;
+	struct nearest nearest = nearest_to(name);
+	char meant[2 * KARMALB_NAME_MAX] = "";
+
+	for (unsigned i = 0; i < status->n_services; i++) {
+		const struct status_service *s = &status->services[i];
+		size_t length = strlen(s->name);
+
+		if (strncmp(name, s->name, length) == 0 && name[length] == '.')
+			return refuse_mirror_of(call, s, name + length + 1);
+		for (unsigned k = 0; k < s->n_mirrors; k++) {
+			char full[2 * KARMALB_NAME_MAX];
+			unsigned distance = nearest.distance;
+
+			snprintf(full, sizeof(full), "%s.%s", s->name, s->mirrors[k].name);
+			nearest_offer(&nearest, full);
+			if (nearest.distance < distance)
+				strcpy(meant, full);
+		}
+	}
+	if (meant[0] == '\0')
+		return command_refuse_service(call, name);
+	return command_refuse(
+		call, COMMAND_WRONG, "there is no mirror \"%.64s\"; did you mean %s?", name, meant);
+}
+
 bool
 command_is_meant(const char *name, const struct status_service *s, const struct status_mirror *m)
 {

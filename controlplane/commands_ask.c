@@ -111,7 +111,7 @@ asking_slots(const struct command_call *call, const char *name, uint64_t slots[K
 		}
 	}
 	if (!is_found)
-		command_refuse_service(call, name);
+		command_refuse_mirror(call, name);
 	return is_found;
 }
 

@@ -57,6 +57,10 @@ command_refuse(const struct command_call *call, int result, const char *format, 
 int
 command_refuse_service(const struct command_call *call, const char *name);
 
+/* Likewise one that is neither "web.m1" nor "web". */
+int
+command_refuse_mirror(const struct command_call *call, const char *name);
+
 /* Whether 'name' is "web" or "web.m1" of this mirror; NULL means all. */
 bool
 command_is_meant(const char *name, const struct status_service *s, const struct status_mirror *m);

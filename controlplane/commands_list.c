@@ -32,30 +32,71 @@ answer(const struct command_call *call, struct table *table)
 
 /* ---- events ---- */
 
-/* "10m" ago, or "12:00" or "12:00:30" of today, the last midnight past. */
+/* "12:00" or "12:00:30" of today, or of the day before where that is still to come. */
+static bool
+read_time_of_day(const char *text, time_t now, time_t *at)
+{
+	unsigned h, m, s = 0;
+	int used = 0;
+	struct tm tm;
+
+	if (sscanf(text, "%2u:%2u%n:%2u%n", &h, &m, &used, &s, &used) < 2 || text[used] != '\0' ||
+		h > 23 || m > 59 || s > 59)
+		return false;
+	localtime_r(&now, &tm);
+	tm.tm_hour = (int)h;
+	tm.tm_min = (int)m;
+	tm.tm_sec = (int)s;
+	tm.tm_isdst = -1;
+	*at = mktime(&tm);
+	if (*at > now) {
+		tm.tm_mday--;
+		tm.tm_isdst = -1;
+		*at = mktime(&tm);
+	}
+	return true;
+}
+
+/* As SHOW EVENTS has it, local: "2026-11-30 09:00:12.250", parts left out from the end. */
+static bool
+read_moment(const char *text, time_t *at, unsigned *ms)
+{
+	struct tm tm = {.tm_isdst = -1}, again;
+	int used = 0;
+
+	*ms = 0;
+	if (sscanf(text, "%4d-%2d-%2d%n%*1[ T]%2d:%2d%n:%2d%n.%3u%n", &tm.tm_year, &tm.tm_mon,
+		    &tm.tm_mday, &used, &tm.tm_hour, &tm.tm_min, &used, &tm.tm_sec, &used, ms,
+		    &used) < 3 ||
+		text[used] != '\0')
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	again = tm;
+	*at = mktime(&again);
+	/* What is no day is found by not being it. */
+	return *at >= 0 && again.tm_mon == tm.tm_mon && again.tm_mday == tm.tm_mday &&
+	       tm.tm_hour < 24 && tm.tm_min < 60 && tm.tm_sec < 60;
+}
+
 static int
 read_since(const struct command_call *call, const char *text, uint64_t *unix_us)
 {
-	struct tm tm;
-	time_t now = (time_t)(call->status->now_unix_us / KARMALB_SECOND), then;
-	uint64_t ago_us;
+	uint64_t now_us = call->status->now_unix_us, ago_us;
+	unsigned ms = 0;
 	struct err err;
-	unsigned h, m, s = 0;
-	int used = 0;
+	time_t at;
 
-	if (sscanf(text, "%2u:%2u%n:%2u%n", &h, &m, &used, &s, &used) >= 2 && text[used] == '\0' &&
-		h < 24 && m < 60 && s < 60) {
-		localtime_r(&now, &tm);
-		tm.tm_hour = (int)h;
-		tm.tm_min = (int)m;
-		tm.tm_sec = (int)s;
-		then = mktime(&tm);
-		*unix_us = (uint64_t)(then > now ? then - 24 * 3600 : then) * KARMALB_SECOND;
+	if (read_time_of_day(text, (time_t)(now_us / KARMALB_SECOND), &at) ||
+		read_moment(text, &at, &ms)) {
+		*unix_us = (uint64_t)at * KARMALB_SECOND + ms * KARMALB_MILLISECOND;
 		return 0;
 	}
+	if (units_parse_time(text, unix_us, &err) == 0)
+		return 0;
 	if (units_parse_duration(text, KARMALB_SECOND, &ago_us, &err) < 0)
 		return -1;
-	*unix_us = ago_us < call->status->now_unix_us ? call->status->now_unix_us - ago_us : 0;
+	*unix_us = ago_us < now_us ? now_us - ago_us : 0;
 	return 0;
 }
 
@@ -84,12 +125,14 @@ command_show_events(const struct command_call *call)
 	const struct table_column columns[] = {
 		{"at", "TIME", is_program}, {"kind", "KIND", false}, {"event", "EVENT", false}};
 	struct table table = {.columns = columns, .n_columns = 3};
-	const char *since = statement_argument(call->statement, "time");
+	char text[80];
+	const char *since = statement_rest(call->statement, "time", text, sizeof(text));
 	uint64_t since_us = 0;
 
 	if (since != NULL && read_since(call, since, &since_us) < 0)
 		return command_refuse(call, COMMAND_WRONG,
-			"SINCE \"%.40s\": expected a duration such as 10m, or a time such as 12:00",
+			"SINCE \"%.40s\": expected a duration such as 10m, or a time such as 12:00 "
+			"or 2026-11-30 09:00",
 			since);
 	for (const struct history_entry *e = history_after(0); e != NULL;
 		e = history_after(e->number)) {
@@ -134,7 +177,7 @@ command_why(const struct command_call *call)
 		}
 	}
 	if (name != NULL && table.n_cells == 0)
-		return command_refuse_service(call, name);
+		return command_refuse_mirror(call, name);
 	return answer(call, &table);
 }
 

@@ -185,8 +185,9 @@ settle(struct pending *p, enum balance_result result, uint64_t at_us, const char
 		if (p->epoch == 0)
 			snprintf(o->sentence, sizeof(o->sentence), "in force at once");
 		else
-			snprintf(o->sentence, sizeof(o->sentence), "in force after %u ms",
-				(o->took_us + 999) / 1000);
+			snprintf(o->sentence, sizeof(o->sentence), "in force after %u ms%s%.180s",
+				(o->took_us + 999) / 1000,
+				detail[0] != '\0' ? "; the data plane says: " : "", detail);
 		return;
 	case BALANCE_UNCHANGED:
 		snprintf(o->sentence, sizeof(o->sentence), "it has that value already");

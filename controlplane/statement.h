@@ -79,6 +79,10 @@ statement_match(
 const char *
 statement_argument(const struct statement *st, const char *name);
 
+/* The words of a "argument..." with a blank between, cut to 'size'; NULL if it was left out. */
+const char *
+statement_rest(const struct statement *st, const char *name, char *text, size_t size);
+
 /* What could stand next, were the words only the beginning of a statement. */
 struct statement_expected {
 	unsigned at;      /* after so many words; below n_tokens, the word there does not fit */

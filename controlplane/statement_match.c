@@ -57,16 +57,37 @@ statement_match(
 	return refuse(st, &expected, err);
 }
 
-const char *
-statement_argument(const struct statement *st, const char *name)
+/* The argument's first word; 'n_tokens': it was left out. */
+static unsigned
+find_argument(const struct statement *st, const char *name)
 {
 	for (unsigned i = 0; i < st->n_arguments; i++) {
 		struct statement_item item = statement_item_name(st->arguments[i].item);
 
 		if (strlen(name) == item.length && memcmp(name, item.text, item.length) == 0)
-			return st->tokens[st->arguments[i].token].text;
+			return st->arguments[i].token;
 	}
-	return NULL;
+	return st->n_tokens;
+}
+
+const char *
+statement_argument(const struct statement *st, const char *name)
+{
+	unsigned token = find_argument(st, name);
+
+	return token < st->n_tokens ? st->tokens[token].text : NULL;
+}
+
+const char *
+statement_rest(const struct statement *st, const char *name, char *text, size_t size)
+{
+	unsigned first = find_argument(st, name);
+	size_t n = 0;
+
+	for (unsigned i = first; i < st->n_tokens && n < size; i++)
+		n += (size_t)snprintf(
+			text + n, size - n, "%s%s", i == first ? "" : " ", st->tokens[i].text);
+	return first < st->n_tokens ? text : NULL;
 }
 
 void

@@ -131,6 +131,16 @@ class Forms(unittest.TestCase):
         self.assertEqual(words["ha_strategy"], words["strategy"])
         self.assertIn("nodeads", words["strategy"])
 
+    def test_events_are_asked_for_by_the_times_that_they_are_shown_with(self):
+        run("set", "service", "web", "dead_after", "=", "7", path=self.path)
+        shown = run("events", path=self.path, env={"TZ": "UTC0"})[1].splitlines()[-1].split()[:2]
+        for since, is_in in ((shown, True), (["2999-01-01"], False), (["2023-11-14", "22:00"], True),
+                             (["2999-01-01T00:00:00Z"], False), (["2001-01-01T00:00:00Z"], True),
+                             (["since", "2999-01-01", "00:00:00.250"], False)):
+            status, out, err = run("events", *since, path=self.path)
+            self.assertEqual((status, err), (DONE, ""), since)
+            self.assertEqual("dead_after" in out, is_in, since)
+
     def test_the_environment_names_a_socket_and_the_option_wins(self):
         env = {"KARMALB_CONTROL": self.path}
         self.assertEqual(run("HELP", env=env)[0], DONE)

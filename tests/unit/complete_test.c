@@ -17,7 +17,7 @@ static const char help[] =
 	" {\"statement\": \"CHECK SERVICE service\"},"
 	" {\"statement\": \"RESET FLOWS [FROM mirror|service]\"},"
 	" {\"statement\": \"ALTER SERVICE service DROP MIRROR mirror\"},"
-	" {\"statement\": \"SHOW EVENTS [SINCE time]\"},"
+	" {\"statement\": \"SHOW EVENTS [SINCE time...]\"},"
 	" {\"statement\": \"WHY [mirror|service]\"},"
 	" {\"statement\": \"EXPLAIN 'src:port' TO 'vip:port/proto'|service\"},"
 	" {\"statement\": \"HELP [statement...]\"}],"

@@ -66,6 +66,16 @@ START_TEST(a_newer_epoch_includes_an_older_change)
 }
 END_TEST
 
+START_TEST(what_is_odd_about_it_is_passed_on)
+{
+	pending_await(ask(&alice, 0), 7);
+	apply(7, 0, "mirror web/m1 gets no flows: no route", 900);
+	ck_assert_int_eq(told.result, BALANCE_IN_FORCE);
+	ck_assert_str_eq(told.sentence,
+		"in force after 1 ms; the data plane says: mirror web/m1 gets no flows: no route");
+}
+END_TEST
+
 START_TEST(a_refusal_is_passed_on)
 {
 	pending_await(ask(&alice, 0), 7);
@@ -189,6 +199,7 @@ main(void)
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, told_once_when_its_epoch_is_in_force);
 	tcase_add_test(tc, a_newer_epoch_includes_an_older_change);
+	tcase_add_test(tc, what_is_odd_about_it_is_passed_on);
 	tcase_add_test(tc, a_refusal_is_passed_on);
 	tcase_add_test(tc, without_a_data_plane_it_comes_later);
 	tcase_add_test(tc, silence_ends_after_two_seconds);
