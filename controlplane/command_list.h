@@ -33,7 +33,7 @@
 	X(explain, READ, "EXPLAIN 'src:port' TO 'vip:port/proto'|service",                                           \
 		"A flow: its mirror, since when, drawn at which shares; or where a new one could go and why",        \
 		"EXPLAIN '192.0.2.77:40000' TO '192.0.2.10:80/tcp'")                                                 \
-	X(check_service, READ, "CHECK SERVICE service",                                                              \
+	X(check_service, READ, "CHECK SERVICE [service]",                                                            \
 		"A SYN to each mirror from our own source, answered with RST; and a ping to each; with their times", \
 		"CHECK SERVICE web")                                                                                 \
 	X(show_drops, READ, "SHOW DROPS",                                                                            \

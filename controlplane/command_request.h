@@ -12,6 +12,7 @@ enum command_result {
 	COMMAND_WRONG,       /* not understood, or names something that does not exist */
 	COMMAND_DENIED,      /* whoever asks may not change anything */
 	COMMAND_NOT_NOW,     /* right, but out of our power at present */
+	COMMAND_NOBODY,      /* done, and what was found is that no mirror answers */
 	COMMAND_UNCONFIRMED, /* a change that is taken, but not known to be in force yet */
 	COMMAND_N_RESULTS,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CHECK SERVICE: a SYN to each mirror behind each TCP listen, and a ping to each mirror.  Both ends
+ * CHECK SERVICE: a SYN to each mirror behind each TCP listen, and a ping to each mirror, of one
+ * service or of all.  Both ends
  * are bounded in time, and end also when whoever asked is gone.  Loop's thread.
  */
 #include "commands_check.h"
@@ -25,8 +26,6 @@
 
 static struct checking *
 checking_create(const struct command_call *call, const char *name);
-static bool
-has_row(const struct checking *c, unsigned index);
 static int
 ask_more(struct checking *c);
 static void
@@ -43,7 +42,7 @@ command_check_service(const struct command_call *call)
 	struct checking *c;
 	int rc;
 
-	if (status_find_service(call->status, name) == NULL)
+	if (name != NULL && status_find_service(call->status, name) == NULL)
 		return command_refuse_service(call, name);
 	c = checking_create(call, name);
 	if (c == NULL)
@@ -58,16 +57,16 @@ command_check_service(const struct command_call *call)
 	}
 	if (rc == 0)
 		rc = command_refuse(call, COMMAND_WRONG,
-			"no mirror of service %s is reached by TCP, so there is nothing to check",
-			name);
+			"no mirror%s%s is reached by TCP, so there is nothing to check",
+			name != NULL ? " of service " : "", name != NULL ? name : "");
 	else
 		rc = asking_refuse(call, rc);
 	checking_free(c);
 	return rc;
 }
 
-static bool
-has_tcp(const struct status_service *s)
+bool
+checking_is_by_tcp(const struct status_service *s)
 {
 	for (unsigned i = 0; i < s->n_listens; i++)
 		if (s->listens[i].protocol == IPPROTO_TCP)
@@ -75,22 +74,65 @@ has_tcp(const struct status_service *s)
 	return false;
 }
 
-/* What is to be asked about; false: out of memory. */
+static bool
+is_tcp(const struct check_item *item)
+{
+	const struct status_service *s = item->service;
+
+	return s->listens[item->index % s->n_listens].protocol == IPPROTO_TCP;
+}
+
+/* Where all is UDP, a mirror that can be pinged has one row. */
+bool
+checking_has_row(const struct check_item *item)
+{
+	const struct status_service *s = item->service;
+
+	if (checking_is_by_tcp(s))
+		return is_tcp(item);
+	return item->index % s->n_listens == 0 && s->settings.ping_port != 0 &&
+	       s->settings.ping != PING_NONE;
+}
+
+/* What is to be asked about of service 's'; room has been made. */
+static void
+add_service(struct checking *c, const struct status_service *s)
+{
+	for (unsigned i = 0; i < s->n_mirrors; i++) {
+		struct check_ping *ping = &c->pings[c->n_pings++];
+
+		*ping = (struct check_ping){
+			.checking = c, .service = s, .mirror = i, .items = &c->items[c->n_items]};
+		for (unsigned l = 0; l < s->n_listens; l++) {
+			struct check_item *item = &c->items[c->n_items++];
+
+			*item = (struct check_item){.checking = c,
+				.service = s,
+				.ping = ping,
+				.index = i * s->n_listens + l};
+			c->n_rows += checking_has_row(item);
+		}
+	}
+}
+
+/* False: out of memory. */
 static bool
 fill(struct checking *c)
 {
-	unsigned n_items = c->service->n_mirrors * c->service->n_listens;
+	const struct status *status = c->asking->status;
+	unsigned n_items = 1, n_pings = 1;
 
-	c->items = calloc(n_items + 1, sizeof(c->items[0]));
-	c->pings = calloc(c->service->n_mirrors + 1, sizeof(c->pings[0]));
+	for (unsigned i = 0; i < status->n_services; i++) {
+		n_items += status->services[i].n_mirrors * status->services[i].n_listens;
+		n_pings += status->services[i].n_mirrors;
+	}
+	c->items = calloc(n_items, sizeof(c->items[0]));
+	c->pings = calloc(n_pings, sizeof(c->pings[0]));
 	if (c->items == NULL || c->pings == NULL)
 		return false;
-	for (unsigned i = 0; i < n_items; i++) {
-		c->items[i] = (struct check_item){.checking = c, .index = i};
-		c->n_rows += has_row(c, i);
-	}
-	for (unsigned i = 0; i < c->service->n_mirrors; i++)
-		c->pings[i] = (struct check_ping){.checking = c, .mirror = i};
+	for (unsigned i = 0; i < status->n_services; i++)
+		if (c->only == NULL || c->only == &status->services[i])
+			add_service(c, &status->services[i]);
 	return true;
 }
 
@@ -110,8 +152,7 @@ checking_create(const struct command_call *call, const char *name)
 		return NULL;
 	}
 	checking_open_table(c);
-	c->service = status_find_service(c->asking->status, name);
-	c->is_by_tcp = has_tcp(c->service);
+	c->only = name != NULL ? status_find_service(c->asking->status, name) : NULL;
 	c->until_us = karmalb_now_us() + CHECK_LIMIT_US;
 	if (fill(c))
 		return c;
@@ -129,32 +170,11 @@ checking_free(struct checking *c)
 	free(c);
 }
 
-static bool
-is_tcp(const struct status_service *s, unsigned index)
-{
-	return s->listens[index % s->n_listens].protocol == IPPROTO_TCP;
-}
-
-/* Where all is UDP, a mirror that can be pinged has one row. */
-static bool
-has_row(const struct checking *c, unsigned index)
-{
-	const struct status_service *s = c->service;
-
-	if (c->is_by_tcp)
-		return is_tcp(s, index);
-	return index % s->n_listens == 0 && s->settings.ping_port != 0 &&
-	       s->settings.ping != PING_NONE;
-}
-
 /* Tells a mirror's rows as soon as both SYN and ping are over; each once. */
 static void
 settle(struct check_item *item)
 {
-	const struct checking *c = item->checking;
-	const struct check_ping *ping = &c->pings[item->index / c->service->n_listens];
-
-	if (item->is_over && ping->state != CHECK_PING_WANTED)
+	if (item->is_over && item->ping->state != CHECK_PING_WANTED)
 		checking_tell(item);
 }
 
@@ -168,9 +188,9 @@ end_item(struct check_item *item)
 }
 
 static uint32_t
-timeout_ms(const struct checking *c)
+timeout_ms(const struct status_service *s)
 {
-	uint64_t us = (uint64_t)c->service->settings.agent_connect_timeout_ms * KARMALB_MILLISECOND;
+	uint64_t us = (uint64_t)s->settings.agent_connect_timeout_ms * KARMALB_MILLISECOND;
 
 	return (uint32_t)((us < SYN_MAX_US ? us : SYN_MAX_US) / KARMALB_MILLISECOND);
 }
@@ -186,9 +206,9 @@ ask(struct check_item *item)
 		struct karmalb_check_slot check;
 	} m = {.question.header.message = KARMALB_MESSAGE_CHECK_SLOT};
 
-	m.check.slot = c->service->slots[item->index];
-	m.check.timeout_ms = timeout_ms(c);
-	if (!is_tcp(c->service, item->index) || m.check.slot == STATUS_SLOT_NONE)
+	m.check.slot = item->service->slots[item->index];
+	m.check.timeout_ms = timeout_ms(item->service);
+	if (!is_tcp(item) || m.check.slot == STATUS_SLOT_NONE)
 		return -EOPNOTSUPP;
 	if (now_us >= c->until_us)
 		return -ETIMEDOUT;
@@ -200,13 +220,11 @@ ask(struct check_item *item)
 static int
 ask_more(struct checking *c)
 {
-	unsigned n_all = c->service->n_mirrors * c->service->n_listens;
-
-	for (; c->next < n_all && c->n_out < AT_A_TIME; c->next++) {
+	for (; c->next < c->n_items && c->n_out < AT_A_TIME; c->next++) {
 		struct check_item *item = &c->items[c->next];
 		int rc;
 
-		if (!has_row(c, c->next))
+		if (!checking_has_row(item))
 			continue;
 		rc = ask(item);
 		if (rc < 0 && rc != -EOPNOTSUPP && !c->has_begun && c->n_out == 0)
@@ -241,27 +259,23 @@ on_part(void *arg, const struct karmalb_question *part)
 static void
 end_ping(struct check_ping *ping, enum check_ping_state state)
 {
-	struct checking *c = ping->checking;
-	unsigned n = c->service->n_listens;
-
 	ping->state = state;
-	for (unsigned i = ping->mirror * n; i < (ping->mirror + 1) * n; i++)
-		settle(&c->items[i]);
+	for (unsigned i = 0; i < ping->service->n_listens; i++)
+		settle(&ping->items[i]);
 }
 
 static void
 ping_more(struct checking *c)
 {
-	const struct status_service *s = c->service;
-
-	for (; c->next_ping < s->n_mirrors && c->n_pings_out < AT_A_TIME; c->next_ping++) {
+	for (; c->next_ping < c->n_pings && c->n_pings_out < AT_A_TIME; c->next_ping++) {
 		struct check_ping *ping = &c->pings[c->next_ping];
+		const struct status_service *s = ping->service;
 		uint64_t now_us = karmalb_now_us();
 		int rc = -ETIMEDOUT;
 
 		if (now_us < c->until_us)
 			rc = balance_ping(c->asking->commands->balance, s->name,
-				s->mirrors[c->next_ping].name, c->until_us - now_us,
+				s->mirrors[ping->mirror].name, c->until_us - now_us,
 				&(struct pinger_author){.told = on_ping, .arg = ping});
 		if (rc < 0)
 			end_ping(ping, rc == -EOPNOTSUPP ? CHECK_PING_NONE : CHECK_PING_NOT_SENT);

@@ -24,10 +24,13 @@ enum check_ping_state {
 };
 
 struct checking;
+struct check_item;
 
 struct check_ping {
 	struct checking *checking;
-	unsigned mirror; /* index into service->mirrors */
+	const struct status_service *service;
+	unsigned mirror;          /* index into service->mirrors */
+	struct check_item *items; /* service->n_listens of them */
 	enum check_ping_state state;
 	uint64_t took_us;
 	char failure[PING_FAILURE_MAX]; /* in words, of one that failed */
@@ -36,26 +39,36 @@ struct check_ping {
 /* A mirror behind a listen, hence a row of the answer. */
 struct check_item {
 	struct checking *checking;
-	unsigned index; /* into service->slots */
-	bool is_over;   /* as far as the SYN is concerned */
+	const struct status_service *service;
+	const struct check_ping *ping; /* of its mirror */
+	unsigned index;                /* into service->slots */
+	bool is_over;                  /* as far as the SYN is concerned */
 	bool has_result;
 	struct karmalb_checked result;
 };
 
 struct checking {
 	struct asking *asking;
-	const struct status_service *service; /* of asking->status */
-	bool is_by_tcp;                       /* some listen is TCP, and only those are rows */
-	bool has_begun;                       /* somebody was asked, or nobody could be */
-	unsigned next, next_ping;             /* item and mirror to be asked about */
-	unsigned n_out, n_pings_out;          /* on their way */
+	const struct status_service *only; /* of asking->status; NULL: all services */
+	bool has_begun;                    /* somebody was asked, or nobody could be */
+	unsigned next, next_ping;          /* item and ping to be asked about */
+	unsigned n_out, n_pings_out;       /* on their way */
 	unsigned n_rows, n_told;
 	unsigned n_results[KARMALB_N_CHECK_RESULTS];
 	unsigned n_unanswered;
 	uint64_t until_us;
-	struct check_item *items; /* one for each of service->slots */
+	unsigned n_items, n_pings;
+	struct check_item *items; /* one for each of the services' slots */
 	struct check_ping *pings; /* one for each mirror */
 };
+
+/* Some listen is TCP, and only those are rows. */
+bool
+checking_is_by_tcp(const struct status_service *s);
+
+/* Whether a mirror behind a listen is a row at all. */
+bool
+checking_has_row(const struct check_item *item);
 
 void
 checking_free(struct checking *c);

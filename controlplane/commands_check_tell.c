@@ -9,6 +9,7 @@
 
 #include "commands_call.h"
 #include "commands_check.h"
+#include "local_address.h"
 #include "pairs.h"
 #include "status.h"
 #include "units.h"
@@ -60,7 +61,7 @@ result_name(const struct check_item *item)
 		[KARMALB_CHECK_NOT_SENT] = "not sent",
 	};
 
-	if (!item->checking->is_by_tcp)
+	if (!checking_is_by_tcp(item->service))
 		return "no TCP";
 	return item->has_result ? names[item->result.result] : "not checked";
 }
@@ -134,9 +135,9 @@ checking_tell(struct check_item *item)
 {
 	struct checking *c = item->checking;
 	struct table *t = &c->asking->table;
-	const struct status_service *s = c->service;
+	const struct status_service *s = item->service;
 	const struct status_mirror *m = &s->mirrors[item->index / s->n_listens];
-	const struct check_ping *ping = &c->pings[item->index / s->n_listens];
+	const struct check_ping *ping = item->ping;
 	const struct karmalb_endpoint *to = &s->endpoints[item->index];
 	const struct karmalb_checked *r = &item->result;
 	char text[UNITS_TEXT_MAX], before[80];
@@ -167,56 +168,153 @@ checking_tell(struct check_item *item)
 
 /* ---- the end ---- */
 
+static bool
+is_meant(const struct checking *c, unsigned service)
+{
+	return c->only == NULL || c->only == &c->asking->status->services[service];
+}
+
+/* An endpoint's address that none before it has. */
+static bool
+is_new_vip(const struct checking *c, unsigned service, unsigned listen)
+{
+	const struct status_service *services = c->asking->status->services;
+	const struct karmalb_address *vip = &services[service].listens[listen].address;
+
+	for (unsigned i = 0; i <= service; i++)
+		for (unsigned l = 0; l < (i == service ? listen : services[i].n_listens); l++)
+			if (is_meant(c, i) &&
+				karmalb_address_equal(&services[i].listens[l].address, vip))
+				return false;
+	return is_meant(c, service);
+}
+
+/* Where clients look for the addresses. */
+static void
+tell_vips(const struct checking *c, FILE *out, struct pairs *facts)
+{
+	const struct status *status = c->asking->status;
+	unsigned n_vips = 0, n_on_interface = 0;
+
+	for (unsigned i = 0; i < status->n_services; i++)
+		for (unsigned l = 0; l < status->services[i].n_listens; l++) {
+			const struct karmalb_address *vip = &status->services[i].listens[l].address;
+			char text[UNITS_TEXT_MAX], name[LOCAL_ADDRESS_NAME_MAX];
+
+			if (!is_new_vip(c, i, l))
+				continue;
+			n_vips++;
+			units_format_host(vip, 0, text, sizeof(text));
+			if (local_address_find(vip, name)) {
+				n_on_interface++;
+				fprintf(out, "VIP %s is on %s.\n", text, name);
+			} else {
+				fprintf(out, "VIP %s is on no interface of this host.\n", text);
+			}
+		}
+	pairs_add_count(facts, "", "vips", n_vips);
+	pairs_add_count(facts, "", "vips_on_interface", n_on_interface);
+}
+
+static bool
+answers(const struct check_item *item)
+{
+	if (!checking_is_by_tcp(item->service))
+		return item->ping->state == CHECK_PING_ANSWERED;
+	return item->has_result && item->result.result == KARMALB_CHECK_OPEN;
+}
+
+/* Services that somebody was looked for behind, and nobody was there; their number. */
+static unsigned
+tell_silent(const struct checking *c, FILE *out)
+{
+	const struct status *status = c->asking->status;
+	unsigned n_silent = 0;
+
+	for (unsigned i = 0; i < status->n_services; i++) {
+		const struct status_service *s = &status->services[i];
+		unsigned n_rows = 0, n_open = 0;
+
+		for (unsigned k = 0; k < c->n_items; k++) {
+			if (c->items[k].service != s || !checking_has_row(&c->items[k]))
+				continue;
+			n_rows++;
+			n_open += answers(&c->items[k]);
+		}
+		if (n_rows == 0 || n_open > 0)
+			continue;
+		n_silent++;
+		fprintf(out, "! No mirror of %s answers.\n", s->name);
+	}
+	return n_silent;
+}
+
 static unsigned
 count_pings(const struct checking *c, enum check_ping_state state)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < c->service->n_mirrors; i++)
+	for (unsigned i = 0; i < c->n_pings; i++)
 		n += c->pings[i].state == state;
 	return n;
 }
 
-static void
-add_facts(struct pairs *facts, const struct checking *c)
+/* Returns the services that nobody answers for. */
+static unsigned
+tell_end(const struct checking *c, FILE *out, struct pairs *facts)
 {
-	pairs_init(facts, "", "", NULL);
-	pairs_add_text(facts, "", "service", c->service->name);
+	unsigned n_open = c->n_results[KARMALB_CHECK_OPEN];
+	unsigned n_refused = c->n_results[KARMALB_CHECK_REFUSED];
+	unsigned n_silent = c->n_results[KARMALB_CHECK_SILENT], n_without;
+	unsigned n_answered = count_pings(c, CHECK_PING_ANSWERED);
+	unsigned n_failed = count_pings(c, CHECK_PING_FAILED);
+
+	if (c->only != NULL)
+		pairs_add_text(facts, "", "service", c->only->name);
+	else
+		pairs_add_none(facts, "", "service");
+	tell_vips(c, out, facts);
+	fprintf(out,
+		"%u checked: %u open, %u refused, %u silent, %u else; pings: %u answered, "
+		"%u failed.\n",
+		c->n_told, n_open, n_refused, n_silent, c->n_told - n_open - n_refused - n_silent,
+		n_answered, n_failed);
+	n_without = tell_silent(c, out);
 	pairs_add_count(facts, "", "checked", c->n_told);
-	pairs_add_count(facts, "", "open", c->n_results[KARMALB_CHECK_OPEN]);
-	pairs_add_count(facts, "", "refused", c->n_results[KARMALB_CHECK_REFUSED]);
-	pairs_add_count(facts, "", "silent", c->n_results[KARMALB_CHECK_SILENT]);
+	pairs_add_count(facts, "", "open", n_open);
+	pairs_add_count(facts, "", "refused", n_refused);
+	pairs_add_count(facts, "", "silent", n_silent);
 	pairs_add_count(facts, "", "not_checked", c->n_unanswered);
-	pairs_add_count(facts, "", "pings_answered", count_pings(c, CHECK_PING_ANSWERED));
-	pairs_add_count(facts, "", "pings_failed", count_pings(c, CHECK_PING_FAILED));
+	pairs_add_count(facts, "", "pings_answered", n_answered);
+	pairs_add_count(facts, "", "pings_failed", n_failed);
+	pairs_add_count(facts, "", "services_without_answer", n_without);
+	return n_without;
 }
 
 void
 checking_answer(struct checking *c)
 {
 	struct asking *a = c->asking;
-	unsigned n_open = c->n_results[KARMALB_CHECK_OPEN];
-	unsigned n_refused = c->n_results[KARMALB_CHECK_REFUSED];
-	unsigned n_silent = c->n_results[KARMALB_CHECK_SILENT];
-	struct command_body body;
+	struct command_body body, sentence;
 	struct pairs facts;
-	char sentence[200];
+	unsigned n_without = 0;
 	struct table none = {.columns = a->table.columns, .n_columns = a->table.n_columns};
 	bool is_streamed = a->request.progress != NULL && !a->request.is_json && !a->request.is_tsv;
-	struct render_report report = {.sentence = sentence,
-		.facts = &facts,
-		.rows_name = "checks",
-		.table = is_streamed ? &none : &a->table};
 
-	snprintf(sentence, sizeof(sentence),
-		"%u checked: %u open, %u refused, %u silent, %u else; pings: %u answered, "
-		"%u failed\n",
-		c->n_told, n_open, n_refused, n_silent, c->n_told - n_open - n_refused - n_silent,
-		count_pings(c, CHECK_PING_ANSWERED), count_pings(c, CHECK_PING_FAILED));
-	add_facts(&facts, c);
+	pairs_init(&facts, "", "", NULL);
+	if (command_body_open(&sentence) != NULL) {
+		n_without = tell_end(c, sentence.out, &facts);
+		fclose(sentence.out);
+	}
 	if (command_body_open(&body) != NULL)
-		a->render->report(body.out, &report);
-	command_answer(&a->request, COMMAND_DONE, &body);
+		a->render->report(
+			body.out, &(struct render_report){
+					  .sentence = sentence.text != NULL ? sentence.text : "",
+					  .facts = &facts,
+					  .rows_name = "checks",
+					  .table = is_streamed ? &none : &a->table});
+	command_answer(&a->request, n_without > 0 ? COMMAND_NOBODY : COMMAND_DONE, &body);
+	free(sentence.text);
 	pairs_free(&facts);
 	checking_free(c);
 }

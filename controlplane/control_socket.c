@@ -325,6 +325,7 @@ on_answer(void *arg, enum command_result result, const char *body, size_t size)
 		[COMMAND_WRONG] = HTTP_BADREQUEST,
 		[COMMAND_DENIED] = 403,
 		[COMMAND_NOT_NOW] = HTTP_SERVUNAVAIL,
+		[COMMAND_NOBODY] = 424,
 		[COMMAND_UNCONFIRMED] = 202,
 	};
 	struct control_request *rq = arg;
@@ -398,6 +399,8 @@ reason(int code)
 		return "Bad Request";
 	case 403:
 		return "Forbidden";
+	case 424:
+		return "Failed Dependency";
 	case HTTP_NOTFOUND:
 		return "Not Found";
 	case HTTP_BADMETHOD:

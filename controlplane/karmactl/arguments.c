@@ -135,8 +135,8 @@ arguments_print_help(FILE *out)
 	      "  -h, --help\n"
 	      "  -V, --version\n"
 	      "\n"
-	      "Exit status: 0 done, 1 refused or not understood, 2 usage, 3 no control plane,\n"
-	      "4 taken, but not known to be in force yet.\n"
+	      "Exit status: 0 done, 1 refused or not understood, or a service is checked of which no\n"
+	      "mirror answers, 2 usage, 3 no control plane, 4 taken, but not known to be in force yet.\n"
 	      "\n"
 	      "Statements (in any case; several are separated by ; or lines):\n",
 		out);

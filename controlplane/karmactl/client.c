@@ -70,6 +70,8 @@ struct body {
 	struct client *client;
 	char *text;
 	size_t size;
+	bool is_in_line; /* of what is streamed: behind the first byte of a line */
+	bool is_bad;     /* whose last line begins with '!' */
 };
 
 int
@@ -97,7 +99,8 @@ client_ask(struct client *client, const char *statement, enum client_form form,
 	}
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
 	*answer = (struct client_answer){
-		.is_done = status == 200 || status == 202,
+		.is_done = status == 200 || status == 202 || status == 424,
+		.is_bad = status == 424 || body.is_bad,
 		.is_unconfirmed = status == 202,
 		.body = body.text,
 		.size = body.size,
@@ -252,6 +255,18 @@ is_streamed(const struct client *client)
 	return status == 200 && length < 0;
 }
 
+/* The status of what is streamed was sent before anything was known: its last line says the rest.
+ */
+static void
+read_along(struct body *body, const char *data, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!body->is_in_line)
+			body->is_bad = data[i] == '!';
+		body->is_in_line = data[i] != '\n';
+	}
+}
+
 static size_t
 on_body(char *data, size_t size, size_t n, void *arg)
 {
@@ -263,6 +278,7 @@ on_body(char *data, size_t size, size_t n, void *arg)
 		size_t written = fwrite(data, 1, n, body->client->stream);
 
 		fflush(body->client->stream);
+		read_along(body, data, n);
 		return written;
 	}
 	if (n > BODY_SIZE_MAX - body->size)

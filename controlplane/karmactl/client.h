@@ -24,6 +24,7 @@ enum client_form {
 /* Owned by the caller: client_answer_free(). */
 struct client_answer {
 	bool is_done;        /* the statement was understood and carried out */
+	bool is_bad;         /* and done: what was asked for was found to be in a bad way */
 	bool is_unconfirmed; /* and done: a change that is taken, but not known to be in force */
 	char *body;          /* terminated; ends with a line's end */
 	size_t size;

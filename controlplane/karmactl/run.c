@@ -83,6 +83,7 @@ run_one(struct client *client, const char *statement, enum client_form form)
 	if (rc < 0)
 		return run_no_answer(&err);
 	bool is_done = answer.is_done, is_unconfirmed = answer.is_unconfirmed;
+	bool is_bad = answer.is_bad;
 
 	fflush(stdout);
 	fwrite(answer.body != NULL ? answer.body : "", 1, answer.size,
@@ -90,7 +91,7 @@ run_one(struct client *client, const char *statement, enum client_form form)
 	client_answer_free(&answer);
 	if (is_unconfirmed)
 		return RUN_UNCONFIRMED;
-	return is_done ? RUN_DONE : RUN_REFUSED;
+	return is_done && !is_bad ? RUN_DONE : RUN_REFUSED;
 }
 
 static bool

@@ -154,7 +154,7 @@ KARMACTL_SHORT = [
     ("why [MIRROR|SERVICE]", "why it has the share it has: WHY"),
     ("why CLIENT:PORT SERVICE", "where a client's connection went, and why: EXPLAIN"),
     ("events [SINCE]", "what happened of late: SHOW EVENTS"),
-    ("check SERVICE", "do its mirrors answer: CHECK SERVICE"),
+    ("check [SERVICE]", "do its mirrors, or those of all services, answer: CHECK SERVICE"),
 ]
 
 

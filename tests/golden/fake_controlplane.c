@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: fake_controlplane RUN_DIR [connected|alone [CONTROL_GROUP]]
+ * usage: fake_controlplane RUN_DIR [connected|alone|dark [CONTROL_GROUP]]
  *
  * The real socket, statements and renderers over a status made by hand and a balance that takes 4
  * ms for a change.  Prints "ready" once it listens; ends at SIGTERM.  For tests only.
@@ -210,6 +210,7 @@ main(int argc, char **argv)
 	fake_questions_open(base);
 	signal(SIGPIPE, SIG_IGN);
 	event_add(term, NULL);
+	fake_is_dark = argc > 2 && strcmp(argv[2], "dark") == 0;
 	if (argc > 2 && strcmp(argv[2], "alone") == 0) {
 		fake_status()->dataplane.is_connected = false;
 		strcpy(fake_status()->dataplane.sentence, "connection refused");

@@ -2,6 +2,7 @@
 /* A status made by hand, every figure of it chosen, so that what is shown can be compared. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <karmalb/endpoint.h>
@@ -32,6 +33,9 @@ void
 fake_questions_close(void);
 int
 fake_ask(const struct karmalb_question *question, const struct inquiry_author *author);
+
+/* All mirrors are silent. */
+extern bool fake_is_dark;
 
 const struct epochs *
 fake_epochs(void);

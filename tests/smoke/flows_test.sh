@@ -85,6 +85,7 @@ expect_equal "the ping to m1" "$(check_of m1 ping_now)" answered
 expect_equal "the ping to m2" "$(check_of m2 ping_now)" "connection refused"
 expect_equal "its next hop" "$(ask_json 'CHECK SERVICE web' "[c['next_hop'] for c in r['checks']]")" \
 	"resolved resolved resolved"
+expect_equal "interfaces with the VIP" "$(ask_json 'CHECK SERVICE' "r['vips_on_interface']")" 1
 connections() {
 	in_ns m1 ss -Htn 'sport = :80' | wc -l
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* getifaddrs() read once a question: people ask rarely. */
+#include "local_address.h"
+
+#include <assert.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <karmalb/endpoint.h>
+
+static_assert(LOCAL_ADDRESS_NAME_MAX >= IF_NAMESIZE, "a name fits");
+
+static bool
+has(const struct ifaddrs *entry, const struct karmalb_address *address)
+{
+	struct karmalb_address own = {.bytes = {0}};
+
+	if (entry->ifa_addr == NULL)
+		return false;
+	if (entry->ifa_addr->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)entry->ifa_addr;
+
+		own = karmalb_address_from_v4(in->sin_addr.s_addr);
+	} else if (entry->ifa_addr->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const void *)entry->ifa_addr;
+
+		memcpy(own.bytes, &in6->sin6_addr, sizeof(own.bytes));
+	} else {
+		return false;
+	}
+	return karmalb_address_equal(&own, address);
+}
+
+bool
+local_address_find(const struct karmalb_address *address, char name[LOCAL_ADDRESS_NAME_MAX])
+{
+	struct ifaddrs *all;
+	bool is_found = false;
+
+	if (getifaddrs(&all) < 0)
+		return false;
+	for (const struct ifaddrs *i = all; i != NULL && !is_found; i = i->ifa_next) {
+		is_found = has(i, address);
+		if (is_found)
+			snprintf(name, LOCAL_ADDRESS_NAME_MAX, "%s", i->ifa_name);
+	}
+	freeifaddrs(all);
+	return is_found;
+}
