@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statements that list: events, settings.  Loop's thread. */
+/* Statements that list: events, why, karma.  Loop's thread. */
 #include <string.h>
 #include <time.h>
 
@@ -179,102 +179,6 @@ command_why(const struct command_call *call)
 	if (name != NULL && table.n_cells == 0)
 		return command_refuse_mirror(call, name);
 	return answer(call, &table);
-}
-
-/* ---- settings ---- */
-
-struct listing {
-	struct table table;
-	const char *pattern;
-};
-
-/* The default in its normal text; empty: there is none. */
-static const char *
-default_text(const struct setting *s, char *text, size_t size)
-{
-	union {
-		struct config_dataplane dataplane;
-		struct config_controlplane controlplane;
-		struct service_settings service;
-	} scratch = {0};
-	struct err err;
-
-	text[0] = '\0';
-	if (s->default_text != NULL && setting_parse(s, &scratch, s->default_text, &err) == 0)
-		setting_format(s, &scratch, text, size);
-	return text;
-}
-
-/* One setting, with what the file says and what is in force. */
-static void
-list_setting(struct listing *l, const char *prefix, const struct setting *s, const void *value,
-	const void *in_file, bool is_own)
-{
-	char name[200], text[SETTING_TEXT_MAX], file[SETTING_TEXT_MAX];
-	char standard[SETTING_TEXT_MAX];
-	bool is_default, is_file;
-
-	snprintf(name, sizeof(name), "%s.%s", prefix, s->name);
-	if (l->pattern != NULL && !text_like_name(name, l->pattern))
-		return;
-	setting_format(s, value, text, sizeof(text));
-	default_text(s, standard, sizeof(standard));
-	is_default = !is_own && strcmp(text, standard) == 0;
-	is_file = in_file != NULL &&
-		  strcmp(text, setting_format(s, in_file, file, sizeof(file))) == 0;
-	table_add(&l->table, "%s", name);
-	table_add(&l->table, "%s", text);
-	table_add(&l->table, "%s", standard);
-	table_add(&l->table, "%s", s->unit != NULL ? s->unit : "");
-	table_add(&l->table, "%s", !is_file ? "statement" : is_default ? "default" : "file");
-	table_add(&l->table, "%s", s->help != NULL ? s->help : "");
-}
-
-static void
-list_scope(struct listing *l, const char *prefix, enum setting_scope scope, const void *value,
-	const void *in_file)
-{
-	for (const struct setting *s = settings; s->name != NULL; s++) {
-		if (s->scope == scope && s->type <= SETTING_CPUS)
-			list_setting(l, prefix, s, value, in_file, false);
-	}
-}
-
-/* Only what the service does not take from the defaults. */
-static void
-list_service(struct listing *l, const struct config_service *service, const struct config *file)
-{
-	const struct service_settings *in_file = NULL;
-
-	for (unsigned i = 0; i < file->n_services; i++) {
-		if (strcmp(file->services[i].name, service->name) == 0)
-			in_file = &file->services[i].settings;
-	}
-	for (const struct setting *s = settings; s->name != NULL; s++) {
-		if (s->scope == SETTING_SCOPE_SERVICE && s->type <= SETTING_CPUS &&
-			(service->own & setting_bit(s)) != 0)
-			list_setting(l, service->name, s, &service->settings, in_file, true);
-	}
-}
-
-int
-command_show_settings(const struct command_call *call)
-{
-	static const struct table_column columns[] = {{"setting", "SETTING", false},
-		{"value", "VALUE", false}, {"default", "DEFAULT", false}, {"unit", "UNIT", false},
-		{"origin", "ORIGIN", false}, {"help", "HELP", false}};
-	struct listing l = {.table = {.columns = columns, .n_columns = 6},
-		.pattern = statement_argument(call->statement, "pattern")};
-	const struct config *c = balance_config(call->commands->balance);
-	const struct config *file = intent_file(call->commands->intent);
-
-	list_scope(&l, "dataplane", SETTING_SCOPE_DATAPLANE, &c->dataplane, &file->dataplane);
-	list_scope(&l, "controlplane", SETTING_SCOPE_CONTROLPLANE, &c->controlplane,
-		&file->controlplane);
-	list_scope(&l, "defaults", SETTING_SCOPE_SERVICE, &c->defaults, &file->defaults);
-	for (unsigned i = 0; i < c->n_services; i++)
-		list_service(&l, &c->services[i], file);
-	return answer(call, &l.table);
 }
 
 /* ---- karma ---- */

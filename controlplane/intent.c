@@ -102,6 +102,20 @@ intent_file(const struct intent *i)
 	return i->file;
 }
 
+const struct config *
+intent_saved(const struct intent *i)
+{
+	struct config *saved = config_copy(i->file);
+	struct err err;
+
+	if (saved != NULL &&
+		state_file_apply(i->options.state_path, &saved, i->file, NULL, &err) < 0) {
+		config_free(saved);
+		return NULL;
+	}
+	return saved;
+}
+
 char *
 intent_plan_text(const struct plan *plan)
 {

@@ -49,6 +49,11 @@ intent_free(struct intent *i);
 const struct config *
 intent_file(const struct intent *i);
 
+/* What the next start would begin with: that file, then what SAVE CONFIG kept.  For config_free();
+ * NULL: what was kept cannot be read, or out of memory. */
+const struct config *
+intent_saved(const struct intent *i);
+
 /* How a change ended; valid during the callback only. */
 struct intent_outcome {
 	enum balance_result result;

@@ -185,6 +185,10 @@ setting_expected(const struct setting *s, char *text, size_t size);
 char *
 setting_format_number(const struct setting *s, double value, char *text, size_t size);
 
+/* What a bare number of it counts, for people: "ms", "bytes", "%"; empty: things, or it is none. */
+const char *
+setting_unit(const struct setting *s);
+
 /* Microseconds in the unit of a SETTING_DURATION. */
 uint64_t
 setting_unit_us(const struct setting *s);

@@ -32,6 +32,29 @@ bare_unit_of(const struct setting *s)
 	return i;
 }
 
+static bool
+ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), n = strlen(end);
+
+	return length > n && strcmp(name + length - n, end) == 0;
+}
+
+/* Names end with the unit where no text of the value could have it. */
+const char *
+setting_unit(const struct setting *s)
+{
+	if (s->unit != NULL)
+		return s->unit;
+	if (s->type == SETTING_SIZE)
+		return "bytes";
+	if (s->type == SETTING_SHARE)
+		return "of 1";
+	if (ends_with(s->name, "_us"))
+		return "us";
+	return ends_with(s->name, "_pct") ? "%" : "";
+}
+
 uint64_t
 setting_unit_us(const struct setting *s)
 {

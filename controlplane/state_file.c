@@ -29,9 +29,12 @@ apply_line(struct config **config, const struct edit_base *base, const char *lin
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return;
 	if (edit_text(config, base, line, &err) == 0) {
-		report->n_applied++;
+		if (report != NULL)
+			report->n_applied++;
 		return;
 	}
+	if (report == NULL)
+		return;
 	log_warning("saved statement left out: %s: %s", line, err.sentence);
 	if (report->n_refused++ == 0)
 		snprintf(report->first_refused, sizeof(report->first_refused), "%.200s: %.300s",
@@ -48,7 +51,8 @@ state_file_apply(const char *path, struct config **config, const struct config *
 	size_t size = 0;
 	ssize_t n;
 
-	*report = (struct state_report){0};
+	if (report != NULL)
+		*report = (struct state_report){0};
 	if (input == NULL && errno == ENOENT)
 		return 0;
 	if (input == NULL) {

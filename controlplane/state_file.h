@@ -20,8 +20,9 @@ struct state_report {
 };
 
 /* Applies the lines of the file at 'path' to '*config', which may become another one; 'file' is
- * what the operator's file says.  No such file: nothing to apply.  0, or a negative errno with a
- * sentence when it cannot be read, and '*config' is as it was. */
+ * what the operator's file says; 'report' NULL: nobody is told of what is left out.  No such file:
+ * nothing to apply.  0, or a negative errno with a sentence when it cannot be read, and '*config'
+ * is as it was. */
 int
 state_file_apply(const char *path, struct config **config, const struct config *file,
 	struct state_report *report, struct err *err);

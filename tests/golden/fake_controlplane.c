@@ -153,16 +153,44 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(arg);
 }
 
+static uint64_t
+fake_own(const struct service_settings *service, const struct service_settings *defaults)
+{
+	char text[SETTING_TEXT_MAX], usual[SETTING_TEXT_MAX];
+	uint64_t own = 0;
+
+	for (const struct setting *s = settings; s->name != NULL; s++) {
+		if (s->scope != SETTING_SCOPE_SERVICE || s->type > SETTING_CPUS)
+			continue;
+		setting_format(s, service, text, sizeof(text));
+		setting_format(s, defaults, usual, sizeof(usual));
+		if (strcmp(text, usual) != 0)
+			own |= setting_bit(s);
+	}
+	return own;
+}
+
 /* What "the file says": the settings and mirrors as they are before any change. */
 static const struct config *
 fake_config(const char *control_group)
 {
 	static struct config_service services[2];
 	static struct config_mirror mirrors[2][8];
+	static struct config_port port;
+	static struct units_cidr source;
+	struct err err;
 	static struct config config = {.version = 1, .n_services = 2, .services = services};
 	const struct status *status = fake_status();
 
 	settings_set_defaults(SETTING_SCOPE_DATAPLANE, &config.dataplane);
+	settings_set_defaults(SETTING_SCOPE_PORT, &port);
+	strcpy(port.name, "outside");
+	strcpy(port.device, "af_xdp:eth1");
+	config.dataplane.n_ports = 1;
+	config.dataplane.ports = &port;
+	units_parse_cidr("10.99.0.240/28", &source, &err);
+	config.dataplane.n_sources = 1;
+	config.dataplane.sources = &source;
 	settings_set_defaults(SETTING_SCOPE_CONTROLPLANE, &config.controlplane);
 	snprintf(config.controlplane.control_group, sizeof(config.controlplane.control_group), "%s",
 		control_group);
@@ -172,7 +200,8 @@ fake_config(const char *control_group)
 
 		strcpy(services[i].name, from->name);
 		services[i].settings = from->settings;
-		services[i].own = ~UINT64_C(0);
+		/* What the service says itself; the rest is as in 'defaults'. */
+		services[i].own = fake_own(&from->settings, &config.defaults);
 		services[i].n_listens = from->n_listens;
 		services[i].listens = from->listens;
 		services[i].n_mirrors = from->n_mirrors;

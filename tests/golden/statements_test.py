@@ -114,6 +114,12 @@ CASES = [
     ("save_short", "connected", ["SAVE"]),
     ("settings", "connected", ["SHOW SETTINGS LIKE 'defaults.ha_%'"]),
     ("settings_of_any", "connected", ["SHOW SETTINGS LIKE 'ha_%'"]),
+    ("settings_of_dataplane", "connected", ["SHOW SETTINGS LIKE 'dataplane.%'"]),
+    ("settings_of_service", "connected", ["SHOW SETTINGS LIKE 'search.%'"]),
+    ("settings_origins", "connected", [
+        "SET GLOBAL ping = 'http'; SET MIRROR web.m1 WEIGHT = 5; "
+        "ALTER SERVICE search LISTEN '192.0.2.10:9312/tcp'; "
+        "SHOW SETTINGS LIKE '%.ping'; SHOW SETTINGS LIKE '%weight'; SHOW SETTINGS LIKE 'listen'"]),
     ("settings_json", "connected", ["--json", "SHOW SETTINGS LIKE 'web.dead_after'"]),
     ("confirm_nothing", "connected", ["CONFIRM RELOAD"]),
     ("reload_no_file", "connected", ["RELOAD"]),

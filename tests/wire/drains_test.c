@@ -71,7 +71,9 @@ START_TEST(a_saved_drain_ends_after_a_restart)
 
 	web_begin();
 	drain_m4("8s");
+	web_assert_shows("SHOW SETTINGS LIKE 'web.m4.state'", " statement ");
 	web_assert_shows("SAVE CONFIG", "1 statement saved");
+	web_assert_shows("SHOW SETTINGS LIKE 'web.m4.state'", " saved ");
 	fake_kill(&web.fake);
 	fake_run(&web.fake);
 	fake_accept(&web.fake, WEB_PROMPT_MS);
