@@ -114,6 +114,28 @@ agent_status_service(struct pairs *pairs, const struct status_service *service)
 	}
 }
 
+/* We retry nothing, and open no connection with data in its SYN. */
+void
+agent_status_life(struct pairs *pairs, const struct status *status)
+{
+	uint64_t opened = 0;
+
+	for (unsigned i = 0; i < status->n_services; i++) {
+		const struct status_service *service = &status->services[i];
+
+		for (unsigned j = 0; j < service->n_mirrors; j++) {
+			char prefix[PREFIX_MAX + KARMALB_NAME_MAX];
+
+			snprintf(prefix, sizeof(prefix), "ag_%s_1_%u_", service->name, j + 1);
+			add_report(pairs, prefix, &service->mirrors[j].life);
+			opened += service->mirrors[j].life.opened;
+		}
+	}
+	pairs_add_count(pairs, "agent_", "connect", opened);
+	pairs_add_count(pairs, "agent_", "tfo", 0);
+	pairs_add_count(pairs, "agent_", "retry", 0);
+}
+
 static uint64_t
 later(uint64_t a, uint64_t b)
 {
@@ -212,6 +234,9 @@ add_agent(struct pairs *pairs, const char *prefix, const struct status *status,
 	pairs_add_text(pairs, prefix, "hostname", host);
 	pairs_add_count(pairs, prefix, "references", agent->references);
 	pairs_add_text(pairs, prefix, "ping", agent->is_pinged ? "yes" : "no");
+	/* Clients' own connections are passed on, and addresses are no names. */
+	pairs_add_text(pairs, prefix, "has_perspool", "no");
+	pairs_add_text(pairs, prefix, "need_resolve", "no");
 	add_seconds_since(pairs, prefix, "lastquery", status->now_us, agent->last_query_us);
 	add_seconds_since(pairs, prefix, "lastanswer", status->now_us, agent->last_answer_us);
 	if (agent->last_answer_us == 0)

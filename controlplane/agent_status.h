@@ -27,6 +27,10 @@ agent_status_one(struct pairs *pairs, const struct status *status, const char *h
 void
 agent_status_service(struct pairs *pairs, const struct status_service *service);
 
+/* For SHOW STATUS: totals of each mirror of each service since the data plane began. */
+void
+agent_status_life(struct pairs *pairs, const struct status *status);
+
 /* The "host:port" of an agent, for sentences; false: there is no agent number 'i'. */
 bool
 agent_status_host(const struct status *status, unsigned i, char *host, unsigned size);

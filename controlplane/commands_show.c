@@ -82,6 +82,7 @@ command_show_status(const struct command_call *call)
 	pairs_init(&pairs, "Counter", "Value", statement_argument(call->statement, "pattern"));
 	program_status(&pairs, call->status);
 	add_reload(&pairs, call->commands->intent);
+	agent_status_life(&pairs, call->status);
 	return answer_pairs(call, &pairs);
 }
 
