@@ -60,7 +60,7 @@ edit_drop_mirror(struct edit *e, struct err *err)
 
 	if (s == NULL)
 		return -ENOENT;
-	if (s->n_mirrors == 1 && strcmp(s->mirrors[0].name, mirror) == 0)
+	if (!e->is_part && s->n_mirrors == 1 && strcmp(s->mirrors[0].name, mirror) == 0)
 		return err_set(err, "%s is the last mirror of %s; DROP SERVICE %s drops both",
 			mirror, service, service);
 	return config_edit_drop_mirror(e->config, service, mirror, err);
@@ -228,7 +228,7 @@ run(struct edit *e, struct statement *statement, const char *text, struct err *e
 	if (row < 0)
 		return -EINVAL;
 	rc = rows[row].edit(e, err);
-	return rc < 0 ? rc : config_edit_check(e->config, err);
+	return rc < 0 || e->is_part ? rc : config_edit_check(e->config, err);
 }
 
 int
@@ -240,6 +240,7 @@ edit_text(struct config **config, const struct edit_base *base, const char *text
 		.file = base->file,
 		.statement = statement,
 		.now_unix_us = base->now_unix_us,
+		.is_part = base->is_part,
 	};
 	int rc = -ENOMEM;
 

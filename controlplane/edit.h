@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "command_list.h"
@@ -19,6 +20,7 @@ struct edit {
 	const struct config *file;         /* what the operator's file says, for RESET SERVICE */
 	const struct statement *statement; /* matched with its row */
 	uint64_t now_unix_us;              /* what WITHIN counts from; an UNTIL may be over */
+	bool is_part;                      /* of several that are only good together */
 };
 
 /* edit_NAME() for each row of kind EDIT; and for SET SERVICE, which has an answer of its own. */
@@ -38,10 +40,12 @@ edit_set_service(struct edit *e, struct err *err);
 struct edit_base {
 	const struct config *file;
 	uint64_t now_unix_us;
+	bool is_part;
 };
 
-/* The whole way from a text: reads, matches one of the above, edits and checks.  What fails leaves
- * '*config' as it was, else it is another one and the former is freed. */
+/* The whole way from a text: reads, matches one of the above, edits, and checks unless 'is_part':
+ * then config_edit_check() is the caller's.  What fails leaves '*config' as it was, else it is
+ * another one and the former is freed. */
 int
 edit_text(struct config **config, const struct edit_base *base, const char *text, struct err *err);
 

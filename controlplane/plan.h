@@ -64,7 +64,8 @@ plan_apply(const struct plan *plan, struct config *config, struct err *err);
 void
 plan_print_change(const struct plan *plan, unsigned index, FILE *out);
 
-/* The statements that lead from the one to the other, one a line, each ended by ';'.  The two of
- * the programs have none. */
+/* The statements that lead from the one to the other, one a line, each ended by ';'.  They are good
+ * together; on the way a service may have no mirror, or two listen at one place.  PLAN_PROGRAM and
+ * PLAN_CONTROLPLANE have none. */
 void
 plan_print_statements(const struct plan *plan, FILE *out);

@@ -152,6 +152,21 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 
 /* ---- statements ---- */
 
+#define CREATE_LISTENS_MAX 16 /* said in CREATE SERVICE itself */
+
+/* No statement gives a mirror another name: it is dropped, and added as what it is then. */
+static bool
+is_renamed(const struct plan_change *c)
+{
+	return c->kind == PLAN_MIRROR_SETTING && strcmp(c->mirror->name, c->mirror_was->name) != 0;
+}
+
+static bool
+is_name(const struct plan_change *c)
+{
+	return strcmp(c->setting->name, "name") == 0;
+}
+
 /* The end of a statement that sets a mirror's state, with when that ends. */
 static void
 say_until(const struct config_mirror *m, FILE *out)
@@ -185,45 +200,66 @@ say_add_mirror(const char *service, const struct config_mirror *m, FILE *out)
 	say_state(service, m, out);
 }
 
+/* The first 'n'. */
 static void
-say_listens(const struct config_service *s, FILE *out)
+say_listens(const struct config_service *s, unsigned n, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
 
-	for (unsigned i = 0; i < s->n_listens; i++)
+	for (unsigned i = 0; i < n; i++)
 		fprintf(out, "%s'%s'", i > 0 ? ", " : "",
 			units_format_endpoint(&s->listens[i], text, sizeof(text)));
+}
+
+/* In quotes; one in it stands twice. */
+static void
+say_value(const struct setting *setting, const void *base, FILE *out)
+{
+	char text[SETTING_TEXT_MAX];
+
+	fputc('\'', out);
+	for (const char *c = setting_format(setting, base, text, sizeof(text)); *c != '\0'; c++)
+		fprintf(out, *c == '\'' ? "''" : "%c", *c);
+	fputc('\'', out);
 }
 
 static void
 say_setting(const char *service, const struct setting *setting, const void *base, FILE *out)
 {
-	char text[SETTING_TEXT_MAX];
-
-	fprintf(out, "SET SERVICE %s %s = '%s';\n", service, setting->name,
-		setting_format(setting, base, text, sizeof(text)));
+	fprintf(out, "SET SERVICE %s %s = ", service, setting->name);
+	say_value(setting, base, out);
+	fputs(";\n", out);
 }
 
-/* With its first mirror, for a service has at least one; the others follow, so that no statement
- * becomes too long. */
+static void
+say_alter_listens(const struct config_service *s, FILE *out)
+{
+	fprintf(out, "ALTER SERVICE %s LISTEN ", s->name);
+	say_listens(s, s->n_listens, out);
+	fputs(";\n", out);
+}
+
+/* A statement has only so many words: with its first mirror, for a service has at least one, and
+ * with few of its endpoints; all else follows. */
 static void
 say_add_service(const struct config_service *s, FILE *out)
 {
 	const struct config_mirror *first = &s->mirrors[0];
-	char text[SETTING_TEXT_MAX];
+	bool has_few = s->n_listens <= CREATE_LISTENS_MAX;
+	char text[UNITS_TEXT_MAX];
 
 	fprintf(out, "CREATE SERVICE %s LISTEN ", s->name);
-	say_listens(s, out);
-	fprintf(out, " MIRRORS (%s '%s' WEIGHT %llu)", first->name,
+	say_listens(s, has_few ? s->n_listens : 1, out);
+	fprintf(out, " MIRRORS (%s '%s' WEIGHT %llu);\n", first->name,
 		units_format_host(&first->address, first->port, text, sizeof(text)),
 		(unsigned long long)first->weight);
+	if (!has_few)
+		say_alter_listens(s, out);
 	for (const struct setting *setting = settings; setting->name != NULL; setting++) {
 		if (setting->scope == SETTING_SCOPE_SERVICE && setting->type <= SETTING_CPUS &&
 			(s->own & setting_bit(setting)) != 0)
-			fprintf(out, " %s = '%s'", setting->name,
-				setting_format(setting, &s->settings, text, sizeof(text)));
+			say_setting(s->name, setting, &s->settings, out);
 	}
-	fputs(";\n", out);
 	say_state(s->name, first, out);
 	for (unsigned i = 1; i < s->n_mirrors; i++)
 		say_add_mirror(s->name, &s->mirrors[i], out);
@@ -232,44 +268,49 @@ say_add_service(const struct config_service *s, FILE *out)
 static void
 say_mirror_setting(const struct plan_change *c, FILE *out)
 {
-	char text[SETTING_TEXT_MAX];
-
-	fprintf(out, "SET MIRROR %s.%s %s = '%s'", c->service->name,
-		strcmp(c->setting->name, "name") == 0 ? c->mirror_was->name : c->mirror->name,
-		c->setting->name, setting_format(c->setting, c->base, text, sizeof(text)));
+	if (is_renamed(c)) {
+		if (is_name(c))
+			say_add_mirror(c->service->name, c->mirror, out);
+		return; /* weight and state are said with it */
+	}
+	fprintf(out, "SET MIRROR %s.%s %s = ", c->service->name, c->mirror->name, c->setting->name);
+	say_value(c->setting, c->base, out);
 	if (is_state(c))
 		say_until(c->mirror, out);
 	else
 		fputs(";\n", out);
 }
 
+/* What goes; names are free again after it. */
+static void
+say_drop(const struct plan_change *c, FILE *out)
+{
+	if (c->kind == PLAN_DROP_SERVICE)
+		fprintf(out, "DROP SERVICE %s;\n", c->service_was->name);
+	if (c->kind == PLAN_DROP_MIRROR || (is_renamed(c) && is_name(c)))
+		fprintf(out, "ALTER SERVICE %s DROP MIRROR %s;\n", c->service_was->name,
+			c->mirror_was->name);
+}
+
 static void
 say_change(const struct plan_change *c, FILE *out)
 {
-	char text[SETTING_TEXT_MAX];
-
 	switch (c->kind) {
 	case PLAN_PROGRAM:
 	case PLAN_CONTROLPLANE:
-		return;
 	case PLAN_DROP_SERVICE:
-		fprintf(out, "DROP SERVICE %s;\n", c->service_was->name);
-		return;
 	case PLAN_DROP_MIRROR:
-		fprintf(out, "ALTER SERVICE %s DROP MIRROR %s;\n", c->service_was->name,
-			c->mirror_was->name);
 		return;
 	case PLAN_DEFAULT:
-		fprintf(out, "SET GLOBAL %s = '%s';\n", c->setting->name,
-			setting_format(c->setting, c->base, text, sizeof(text)));
+		fprintf(out, "SET GLOBAL %s = ", c->setting->name);
+		say_value(c->setting, c->base, out);
+		fputs(";\n", out);
 		return;
 	case PLAN_ADD_SERVICE:
 		say_add_service(c->service, out);
 		return;
 	case PLAN_LISTENS:
-		fprintf(out, "ALTER SERVICE %s LISTEN ", c->service->name);
-		say_listens(c->service, out);
-		fputs(";\n", out);
+		say_alter_listens(c->service, out);
 		return;
 	case PLAN_SETTING:
 		if (c->is_own)
@@ -290,6 +331,8 @@ say_change(const struct plan_change *c, FILE *out)
 void
 plan_print_statements(const struct plan *plan, FILE *out)
 {
+	for (unsigned i = 0; i < plan->n_changes; i++)
+		say_drop(&plan->changes[i], out);
 	for (unsigned i = 0; i < plan->n_changes; i++)
 		say_change(&plan->changes[i], out);
 }

@@ -20,54 +20,146 @@
 #include "err.h"
 #include "log.h"
 
-static void
-apply_line(struct config **config, const struct edit_base *base, const char *line,
-	struct state_report *report)
-{
-	struct err err;
+/* A saved statement. */
+struct line {
+	char *text;
+	bool is_left_out;
+	struct err why;
+};
 
-	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-		return;
-	if (edit_text(config, base, line, &err) == 0) {
-		if (report != NULL)
-			report->n_applied++;
-		return;
+struct lines {
+	unsigned n;
+	struct line *lines;
+};
+
+static void
+lines_fini(struct lines *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		free(l->lines[i].text);
+	free(l->lines);
+}
+
+/* Takes 'text' in any case; 0 or -ENOMEM. */
+static int
+add_line(struct lines *l, char *text)
+{
+	struct line *lines;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (text[strspn(text, " \t")] == '\0' || text[0] == '#') {
+		free(text);
+		return 0;
 	}
-	if (report == NULL)
-		return;
-	log_warning("saved statement left out: %s: %s", line, err.sentence);
-	if (report->n_refused++ == 0)
-		snprintf(report->first_refused, sizeof(report->first_refused), "%.200s: %.300s",
-			line, err.sentence);
+	lines = reallocarray(l->lines, l->n + 1, sizeof(*lines));
+	if (lines == NULL) {
+		free(text);
+		return -ENOMEM;
+	}
+	l->lines = lines;
+	lines[l->n++] = (struct line){.text = text, .is_left_out = true};
+	return 0;
+}
+
+/* 0 or a negative errno; what was read until then is to be freed. */
+static int
+read_lines(struct lines *l, FILE *input)
+{
+	size_t size = 0;
+	char *text = NULL;
+	int rc = 0;
+
+	while (rc == 0 && getline(&text, &size, input) > 0) {
+		rc = add_line(l, text);
+		text = NULL;
+		size = 0;
+	}
+	free(text);
+	if (rc == 0 && ferror(input))
+		rc = -EIO;
+	return rc;
+}
+
+/* Those that are left out so far. */
+static void
+apply(struct lines *l, struct config **config, const struct edit_base *base)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		struct line *line = &l->lines[i];
+
+		if (line->is_left_out)
+			line->is_left_out = edit_text(config, base, line->text, &line->why) < 0;
+	}
+}
+
+/* They are good together, as they were written, or else each for itself: the file is another one
+ * now.  Then one that needs what comes behind it gets a second chance. */
+static int
+apply_all(struct lines *l, struct config **config, struct edit_base *base, struct err *err)
+{
+	struct config *together = config_copy(*config);
+
+	if (together == NULL) {
+		err_set(err, "out of memory");
+		return -ENOMEM;
+	}
+	base->is_part = true;
+	apply(l, &together, base);
+	if (config_edit_check(together, err) == 0) {
+		config_free(*config);
+		*config = together;
+		return 0;
+	}
+	config_free(together);
+	base->is_part = false;
+	for (unsigned i = 0; i < l->n; i++)
+		l->lines[i].is_left_out = true;
+	apply(l, config, base);
+	apply(l, config, base);
+	return 0;
+}
+
+static void
+report_lines(const struct lines *l, struct state_report *report)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct line *line = &l->lines[i];
+
+		if (!line->is_left_out) {
+			report->n_applied++;
+			continue;
+		}
+		log_warning("saved statement left out: %s: %s", line->text, line->why.sentence);
+		if (report->n_refused++ == 0)
+			snprintf(report->first_refused, sizeof(report->first_refused),
+				"%.200s: %.300s", line->text, line->why.sentence);
+	}
 }
 
 int
 state_file_apply(const char *path, struct config **config, const struct config *file,
 	struct state_report *report, struct err *err)
 {
-	const struct edit_base base = {.file = file, .now_unix_us = karmalb_unix_now_us()};
+	struct edit_base base = {.file = file, .now_unix_us = karmalb_unix_now_us()};
 	FILE *input = fopen(path, "re");
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t n;
+	struct lines lines = {0};
+	int rc;
 
 	if (report != NULL)
 		*report = (struct state_report){0};
 	if (input == NULL && errno == ENOENT)
 		return 0;
-	if (input == NULL) {
-		int error = errno;
-
-		err_set(err, "%s cannot be read: %s", path, strerror(error));
-		return -error;
-	}
-	while ((n = getline(&line, &size, input)) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		apply_line(config, &base, line, report);
-	}
-	free(line);
-	fclose(input);
-	return 0;
+	rc = input == NULL ? -errno : read_lines(&lines, input);
+	if (rc < 0)
+		err_set(err, "%s cannot be read: %s", path, strerror(-rc));
+	else
+		rc = apply_all(&lines, config, &base, err);
+	if (rc == 0 && report != NULL)
+		report_lines(&lines, report);
+	lines_fini(&lines);
+	if (input != NULL)
+		fclose(input);
+	return rc;
 }
 
 /* All of it, or a negative errno. */

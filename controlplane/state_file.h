@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What SAVE CONFIG keeps: the statements that lead from the operator's file to what was in force,
- * one a line, applied after that file at start and by RELOAD.  A line that no longer applies is
+ * one a line, applied after that file at start and by RELOAD: all together, for on the way from the
+ * one to the other there may be what no configuration may say.  A line that no longer applies is
  * reported and left out; all others hold.  The file is ours alone and written whole: a crash leaves
  * the old one or the new one.
  */

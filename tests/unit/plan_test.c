@@ -204,7 +204,9 @@ START_TEST(a_mirror_called_otherwise_stays_itself)
 
 	ck_assert_int_eq(
 		config_edit_mirror(b, "web", "m1", &(struct config_value){"name", "m9"}, &err), 0);
-	assert_says(a, b, "mirror web.m9: name m1 -> m9\n", "SET MIRROR web.m1 name = 'm9';\n");
+	assert_says(a, b, "mirror web.m9: name m1 -> m9\n",
+		"ALTER SERVICE web DROP MIRROR m1;\n"
+		"ALTER SERVICE web ADD MIRROR m9 '10.0.0.1' WEIGHT 2;\n");
 	config_free(b);
 	config_free(a);
 }
