@@ -26,6 +26,7 @@ struct waiting {
 	struct command_request request;
 	const struct render *render;
 	const char *note; /* what to know beside: "Not saved" */
+	char *left_out;   /* of what was saved; NULL: nothing */
 };
 
 static void
@@ -37,7 +38,7 @@ wait_for(const struct command_call *call, const char *note)
 	struct waiting *w = malloc(sizeof(*w));
 
 	if (w != NULL)
-		*w = (struct waiting){*call->request, call->render, note};
+		*w = (struct waiting){*call->request, call->render, note, NULL};
 	return w;
 }
 
@@ -126,8 +127,10 @@ command_reload(const struct command_call *call)
 		return refuse(call, -ENOMEM, "out of memory");
 	author.arg = w;
 	rc = intent_reload(call->commands->intent, within_us, &author, &text);
-	if (rc == 0)
+	if (rc == 0) {
+		w->left_out = text;
 		return COMMAND_LATER;
+	}
 	free(w);
 	if (call->request->is_json || text == NULL)
 		rc = refuse(call, rc, text != NULL ? text : "out of memory");
@@ -211,11 +214,25 @@ command_show_diff(const struct command_call *call)
 }
 
 static void
+tell(const struct waiting *w, const struct intent_outcome *outcome, char *sentence, size_t size)
+{
+	size_t n;
+
+	if (outcome->n_changes == 0)
+		n = (size_t)snprintf(sentence, size, "Nothing to change: it is so already");
+	else
+		n = (size_t)snprintf(sentence, size, "%u change%s: %s%s", outcome->n_changes,
+			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note);
+	if (w->left_out != NULL && n < size)
+		snprintf(sentence + n, size - n, ". L%s", w->left_out + 1);
+}
+
+static void
 on_done(void *arg, const struct intent_outcome *outcome)
 {
 	struct waiting *w = arg;
 	enum command_result ended = command_result_of(outcome->result);
-	char sentence[500];
+	char sentence[1200];
 	struct render_result result = {
 		.lines = outcome->changes,
 		.has_force = true,
@@ -226,11 +243,7 @@ on_done(void *arg, const struct intent_outcome *outcome)
 	};
 	struct command_body body;
 
-	if (outcome->n_changes == 0)
-		snprintf(sentence, sizeof(sentence), "Nothing to change: it is so already");
-	else
-		snprintf(sentence, sizeof(sentence), "%u change%s: %s%s", outcome->n_changes,
-			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note);
+	tell(w, outcome, sentence, sizeof(sentence));
 	if (command_body_open(&body) != NULL) {
 		if (ended == COMMAND_NOT_NOW)
 			w->render->error(body.out, outcome->sentence);
@@ -238,5 +251,6 @@ on_done(void *arg, const struct intent_outcome *outcome)
 			w->render->result(body.out, &result);
 	}
 	command_answer(&w->request, (int)ended, &body);
+	free(w->left_out);
 	free(w);
 }

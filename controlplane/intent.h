@@ -82,7 +82,8 @@ intent_change(struct intent *i, struct config *wanted, const struct intent_autho
 /*
  * Reads the file and what was saved anew.  'within_us' > 0: back again by itself unless
  * intent_confirm() comes before.  0 or a negative errno as above; then 'text', to be freed, holds
- * all that is wrong, a line each.
+ * all that is wrong, a line each.  With 0 it says what was left out of what was saved; NULL:
+ * nothing.
  */
 int
 intent_reload(

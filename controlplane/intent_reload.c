@@ -132,6 +132,20 @@ keep_back(struct intent *i, uint64_t within_us)
 
 /* ---- files that come into force ---- */
 
+/* "left out of what was saved: ...", to be freed; NULL: nothing, or out of memory. */
+static char *
+left_out_text(const struct state_report *saved)
+{
+	char *text = NULL, more[40] = "";
+
+	if (saved->n_refused > 1)
+		snprintf(more, sizeof(more), " (and %u more)", saved->n_refused - 1);
+	if (saved->n_refused > 0 &&
+		asprintf(&text, "left out of what was saved: %s%s", saved->first_refused, more) < 0)
+		return NULL;
+	return text;
+}
+
 /* A file taken into force, or gone back to, until it is certain that it stays. */
 struct turn {
 	struct intent *intent;
@@ -212,11 +226,12 @@ turn_to(struct intent *i, struct config *wanted, const struct config *file,
 	return rc;
 }
 
+/* With 0, 'text' says what was left out. */
 static int
 take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent_author *author,
-	struct err *err)
+	char **text, struct err *err)
 {
-	char sentence[800];
+	char sentence[800], *left_out;
 	const struct turn turn = {
 		.is_reload = true,
 		.awaits_confirm = within_us > 0,
@@ -230,11 +245,17 @@ take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent
 		config_free(l->file);
 		return -ENOMEM;
 	}
+	left_out = left_out_text(&l->saved);
 	snprintf(sentence, sizeof(sentence), "read %s, then %u saved statement%s%s%s",
 		i->options.config_path, l->saved.n_applied, l->saved.n_applied == 1 ? "" : "s",
-		l->saved.n_refused > 0 ? "; left out: " : "", l->saved.first_refused);
+		left_out != NULL ? "; " : "", left_out != NULL ? left_out : "");
 	rc = turn_to(i, l->wanted, l->file, author, &turn, err);
-	if (rc < 0 && within_us > 0)
+	if (rc == 0) {
+		*text = left_out;
+		return 0;
+	}
+	free(left_out);
+	if (within_us > 0)
 		forget_back(i);
 	return rc;
 }
@@ -254,7 +275,7 @@ intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *
 	} else {
 		rc = load(i, &l, text, &err);
 		if (rc == 0)
-			rc = take(i, &l, within_us, author, &err);
+			rc = take(i, &l, within_us, author, text, &err);
 	}
 	if (rc == 0)
 		return 0;

@@ -124,15 +124,18 @@ report_lines(const struct lines *l, struct state_report *report)
 {
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct line *line = &l->lines[i];
+		int length = (int)strcspn(line->text, ";");
 
 		if (!line->is_left_out) {
 			report->n_applied++;
 			continue;
 		}
-		log_warning("saved statement left out: %s: %s", line->text, line->why.sentence);
+		log_warning("saved statement left out: %.*s: %s", length, line->text,
+			line->why.sentence);
 		if (report->n_refused++ == 0)
 			snprintf(report->first_refused, sizeof(report->first_refused),
-				"%.200s: %.300s", line->text, line->why.sentence);
+				"%.*s: %.300s", length < 200 ? length : 200, line->text,
+				line->why.sentence);
 	}
 }
 

@@ -318,7 +318,7 @@ START_TEST(what_does_not_fit_the_file_is_left_out_alone)
 	ck_assert_uint_eq(report.n_applied, 4);
 	ck_assert_uint_eq(report.n_refused, 1);
 	ck_assert_str_eq(report.first_refused,
-		"ALTER SERVICE s LISTEN '192.0.2.1:80/tcp';: listen = \"192.0.2.1:80/tcp\": "
+		"ALTER SERVICE s LISTEN '192.0.2.1:80/tcp': listen = \"192.0.2.1:80/tcp\": "
 		"service \"web\" listens there already");
 	ck_assert_int_eq(config_edit_check(config, &err), 0);
 	ck_assert_uint_eq(config->defaults.dead_after, 5);
