@@ -31,10 +31,10 @@ assert_reloads(const char *ok, const char *failed)
 {
 	char pair[64];
 
-	snprintf(pair, sizeof(pair), "\nreloads_ok                   %s\n", ok);
-	web_assert_shows("SHOW STATUS", pair);
-	snprintf(pair, sizeof(pair), "\nreloads_failed               %s\n", failed);
-	web_assert_shows("SHOW STATUS", pair);
+	snprintf(pair, sizeof(pair), "\nreloads_ok  %s\n", ok);
+	web_assert_shows("SHOW STATUS LIKE 'reloads_ok'", pair);
+	snprintf(pair, sizeof(pair), "\nreloads_failed  %s\n", failed);
+	web_assert_shows("SHOW STATUS LIKE 'reloads_failed'", pair);
 }
 
 START_TEST(a_refused_reload_leaves_the_former_file)
