@@ -66,7 +66,7 @@ asking_failed(struct asking *a, const struct karmalb_question *part)
 	const struct karmalb_answered *m = (const struct karmalb_answered *)part;
 
 	if (part == NULL)
-		answer_sentence(a, "the data plane did not answer in time, or has gone");
+		answer_sentence(a, ASKING_UNANSWERED);
 	else if (m->error == -EBUSY)
 		answer_sentence(a, "the data plane has too many questions at a time; try again");
 	else if (m->error != 0)

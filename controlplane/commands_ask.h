@@ -37,6 +37,9 @@ asking_free(struct asking *a);
 int
 asking_refuse(const struct command_call *call, int rc);
 
+/* Why there is no 'part'. */
+#define ASKING_UNANSWERED "the data plane did not answer in time, or has gone"
+
 /* Answers the request with a sentence: 'part' is no good end.  False: it is one. */
 bool
 asking_failed(struct asking *a, const struct karmalb_question *part);

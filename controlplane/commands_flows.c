@@ -206,12 +206,35 @@ tell_reset(struct resetting *r, uint64_t n)
 	command_answer(&a->request, COMMAND_DONE, &body);
 }
 
+/* It was sent, and is done if the data plane lives, whenever that comes to it. */
+static void
+tell_unconfirmed(struct resetting *r)
+{
+	struct asking *a = r->asking;
+	char sentence[2 * KARMALB_NAME_MAX + 120];
+	const struct render_result result = {.lines = "", .has_force = true, .sentence = sentence};
+	struct command_body body;
+
+	snprintf(sentence, sizeof(sentence),
+		"RESET FLOWS of %s: sent, but not confirmed: " ASKING_UNANSWERED, r->what);
+	log_warning("RESET FLOWS by user id %u: flows of %s: not confirmed: " ASKING_UNANSWERED,
+		a->request.uid, r->what);
+	history_add(HISTORY_STATEMENT,
+		"RESET FLOWS by user id %u: flows of %s: not confirmed: " ASKING_UNANSWERED,
+		a->request.uid, r->what);
+	if (command_body_open(&body) != NULL)
+		a->render->result(body.out, &result);
+	command_answer(&a->request, COMMAND_UNCONFIRMED, &body);
+}
+
 static void
 on_reset_part(void *arg, const struct karmalb_question *part)
 {
 	struct resetting *r = arg;
 
-	if (!asking_failed(r->asking, part))
+	if (part == NULL)
+		tell_unconfirmed(r);
+	else if (!asking_failed(r->asking, part))
 		tell_reset(r, ((const struct karmalb_answered *)part)->n);
 	asking_free(r->asking);
 	free(r);

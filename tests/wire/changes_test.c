@@ -217,6 +217,26 @@ START_TEST(a_port_that_goes_and_comes_is_an_event_each)
 	web_expect_in_log("port front (af_xdp:eth1): up -> down", 3);
 }
 END_TEST
+/* Once it is sent flows may end: it has not failed because nobody says so. */
+START_TEST(a_reset_of_flows_that_nobody_answers_is_not_confirmed)
+{
+	int fd;
+	const char *answer;
+
+	web_begin();
+	fd = web_ask("RESET FLOWS FROM web");
+	web_expect_in_log("audit: user id 0: RESET FLOWS of web", 1);
+	fake_close(&web.fake);
+	answer = web_read_answer(fd);
+	web_assert_says(answer, "HTTP/1.1 202 ");
+	web_assert_says(answer,
+		"RESET FLOWS of web: sent, but not confirmed: the data plane did not answer in "
+		"time, or has gone.\n");
+	web_assert_shows("SHOW EVENTS", "RESET FLOWS by user id 0: flows of web: not confirmed");
+	fake_accept(&web.fake, WEB_PROMPT_MS);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -237,6 +257,7 @@ main(void)
 	tcase_add_test(tc, a_late_refusal_still_undoes);
 	tcase_add_test(tc, a_mirror_whose_drop_was_refused_is_counted_on);
 	tcase_add_test(tc, a_port_that_goes_and_comes_is_an_event_each);
+	tcase_add_test(tc, a_reset_of_flows_that_nobody_answers_is_not_confirmed);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
 
