@@ -90,9 +90,9 @@ controlplane_start() {
 	}
 }
 
-# A statement to the control plane.
+# A statement to the control plane, be it the one at CONTROL_SOCKET.
 ctl() {
-	"$BUILD/karmactl" --socket "$WORLD_DIR/control.sock" "$@"
+	"$BUILD/karmactl" --socket "${CONTROL_SOCKET:-$WORLD_DIR/control.sock}" "$@"
 }
 
 # ask_json STATEMENT EXPRESSION: evaluates a Python expression on the reply, named 'r'.

@@ -216,6 +216,15 @@ configure_two_ports() {
 	END
 }
 
+# port_mac LOG PORT: what the peers of a port without kernel interface need to know, as the log says it.
+port_mac() {
+	sed -n "s/.*port $2: .* peers need to know \([0-9A-Fa-f:]*\);.*/\1/p" "$WORLD_DIR/log/$1" | tail -n 1
+}
+
+port_is_up() {
+	[ "$(grep -cE "port $2: (down -> up|.*, up)\$" "$WORLD_DIR/log/$1")" -gt 0 ]
+}
+
 # expect_equal WHAT GOT EXPECTED
 expect_equal() {
 	[ "$2" = "$3" ] || fail "$1: $2, expected $3"
@@ -268,6 +277,12 @@ drops() {
 # counter NAME: any other, all workers together.
 counter() {
 	ask_json 'SHOW STATUS' "r['$1']"
+}
+
+# metric NAMESPACE NAME LABEL: the sum of those with that label, as Prometheus would read them there.
+metric() {
+	in_ns "$1" curl -sS --max-time 10 http://127.0.0.1:9464/metrics |
+		awk -v name="$2{" -v label="$3" 'index($0, name) == 1 && index($0, label) { n += $NF } END { print n + 0 }'
 }
 
 # of_worker NUMBER NAME: that counter of one worker.
@@ -340,6 +355,22 @@ expect_download() {
 	in_ns client curl -sS --max-time 60 -o "$WORLD_DIR/got" "http://$WORLD_VIP/body/file" ||
 		fail "the download failed"
 	cmp "$WORLD_DIR/got" "$WORLD_DIR/sent" || fail "the download is not what was sent"
+}
+
+# spread WORKERS FIELD: the lowest and highest of that field of a worker, in % of an even share.
+spread() {
+	ask_json 'SHOW STATUS' "(lambda n: [round(100 * x * len(n) / max(sum(n), 1), 2)
+		for x in (min(n), max(n))])([r[f'worker_{w}_$2'] for w in range($1)])"
+}
+
+# expect_even_spread WORKERS FIELD: within 10 %.  One standard deviation of a fair draw of N over two
+# is 1 / sqrt(N) of the even share, of one over three 1.4 times as much: count at least 3000.
+expect_even_spread() {
+	local lowest highest
+	read -r lowest highest <<<"$(spread "$1" "$2")"
+	step "$2 of a worker: $lowest to $highest % of an even share"
+	expect_between "$2 of the worker that has fewest, in % of an even share" "$lowest" 90 100
+	expect_between "$2 of the worker that has most" "$highest" 100 110
 }
 
 # All that the ports took was handled, and all that was handled left or was dropped for a reason.

@@ -6,12 +6,6 @@
 # a balancer that was killed comes back, with another number of workers, too.
 . "$(dirname "$0")/_init.sh"
 
-# spread WORKERS FIELD: the lowest and highest of that field, in % of an even share.
-spread() {
-	ask_json 'SHOW STATUS' "(lambda n: [round(100 * x * len(n) / max(sum(n), 1), 2)
-		for x in (min(n), max(n))])([r[f'worker_{w}_$2'] for w in range($1)])"
-}
-
 # run_with CPUS: one worker on each.
 run_with() {
 	local list n lowest highest m by_client
@@ -27,11 +21,7 @@ run_with() {
 	load_through 6000 96 1500
 	expect_flows "$n_requests" "$n_requests"
 
-	# One standard deviation of a fair draw is 1.8 % at most.
-	read -r lowest highest <<<"$(spread "$n" flows_opened)"
-	step "flows of a worker: $lowest to $highest % of an even share"
-	expect_between "flows of the worker that has fewest, in % of an even share" "$lowest" 90 100
-	expect_between "flows of the worker that has most" "$highest" 100 110
+	expect_even_spread "$n" flows_opened
 	read -r lowest highest <<<"$(spread "$n" rx_packets)"
 	step "packets of a worker: $lowest to $highest %"
 	expect_between "packets of the worker that has fewest" "$lowest" 1 100
