@@ -12,11 +12,16 @@ kernels_rst="src host $WORLD_VIP and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64
 capture rst client "$kernels_rst"
 load_start --clients 16 --rate 200 --timeout-ms 1000
 
+load_failed_more_than() {
+	[ "$(load_failed)" -gt "$1" ]
+}
+
 for round in 1 2 3; do
 	load_is_flowing
+	failed=$(load_failed)
 	step "round $round: the data plane is killed under load"
 	slay dataplane
-	sleep 1
+	wait_for 10 "all clients to have knocked in vain" load_failed_more_than $((failed + 16)) || fail "who answers?"
 	dataplane_start || fail "it does not start again"
 	wait_for 10 "the control plane to send everything again" fetch || fail "no traffic after the restart"
 	wait_for 5 "the services to be in force" balancer_is_ready || fail "not in force"

@@ -20,15 +20,16 @@ refused() {
 	step "$what: $(tail -n 1 <<<"$said")"
 }
 
-refused "a data plane with the same run directory" 'running|another|already|in use' \
+refused "a data plane with the same run directory" "$WORLD_DIR/dataplane.sock: another data plane serves it\$" \
 	"$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" --arguments "$WORLD_DIR/dataplane.arguments"
 mkdir "$WORLD_DIR/other"
-refused "a data plane on the same interface" 'eth0' \
+refused "a data plane on the same interface" "interface eth0 belongs to another karmalb-dataplane \(pid $(pid_of dataplane)\); stop it first, or use another interface\$" \
 	"$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR/other" --arguments "$WORLD_DIR/dataplane.arguments"
-refused "a control plane with the same run directory" 'running|another|already|in use' \
+refused "a control plane with the same run directory" "another control plane answers at $WORLD_DIR/control.sock; stop it first or choose another --run-dir" \
 	"$BUILD/karmalb-controlplane" --run-dir "$WORLD_DIR" "$WORLD_DIR/karmalb.conf"
 
 ctl -e 'SHOW MIRRORS' || fail "the first control plane does not answer any more"
-sleep 1
+requests=$(load_value 'r["requests"]')
+wait_for 10 "traffic to go on" load_requests_more_than $((requests + 100)) || fail "traffic stopped"
 load_stop
 expect_equal "failed requests" "$(load_failed)" 0
