@@ -119,6 +119,9 @@ latency_query_begins(struct ledger *ledger, struct flow *flow)
 	flow->flags &= (uint8_t) ~(FLOW_FLAG_HANDSHAKE | FLOW_FLAG_INTERIM);
 	if (query == REPLY_QUERY_NONE || slot_of(ledger, flow)->is_one_way)
 		return;
+	/* Nothing can answer it: the farewell of TLS, or a query that crossed the closing. */
+	if (flow->flags & FLOW_FLAG_MIRROR_FIN)
+		return;
 	if (query == REPLY_QUERY_HANDSHAKE)
 		flow->flags |= FLOW_FLAG_HANDSHAKE;
 	wait_begin_now(ledger, flow);

@@ -16,7 +16,8 @@
  *
  * After the client's FIN nothing but an answer counts.  A client that half-closed, for whom a
  * mirror that closes now has failed, looks like one that gave up, or that sends and never listens;
- * those a server may drop (nginx's 499), and is not to be called ill for it.
+ * those a server may drop (nginx's 499), and is not to be called ill for it.  After the mirror's
+ * FIN there are no more queries.
  *
  * While a query waits it is counted in its slot's n_waiting and waiting_since_us, until any of the
  * above.  A client that half-closes no longer counts as waiting, but may still be answered.  Pure;

@@ -215,6 +215,28 @@ START_TEST(fin_with_or_after_the_answer_is_none)
 }
 END_TEST
 
+/* As TLS's farewell, which most clients send whoever closes first. */
+START_TEST(what_is_sent_after_the_mirrors_fin_is_no_query)
+{
+	struct talk t = connected(13);
+
+	talk_client(&t, SEG_ACK, 100);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 500);
+	talk_client(&t, SEG_ACK, 31);
+	ck_assert_uint_eq(waiting(&t), 0);
+	talk_mirror(&t, SEG_RST, 0); /* nobody is there any more to read it */
+	ck_assert_uint_eq(outcome(&t, KARMALB_OUTCOME_SUCCEEDED_QUERIES), 1);
+	ck_assert_uint_eq(all_outcomes(&t), 1);
+	fixture_fini(&f);
+	t = connected(14);
+	talk_mirror(&t, SEG_ACK | SEG_FIN, 0); /* nothing asked */
+	talk_client(&t, SEG_ACK, 31);
+	fixture_pass(&f, 5000 * MS);
+	ck_assert_uint_eq(all_outcomes(&t), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(reset_instead_of_an_answer_is_a_network_error)
 {
 	struct talk t = connected(9);
@@ -505,7 +527,9 @@ main(void)
 		retransmissions_are_neither_queries_nor_answers,
 		sequence_numbers_wrap_inside_a_query, greeting_is_a_sign_of_life_and_no_query,
 		fin_instead_of_an_answer_is_an_unexpected_closing,
-		fin_with_or_after_the_answer_is_none, reset_instead_of_an_answer_is_a_network_error,
+		fin_with_or_after_the_answer_is_none,
+		what_is_sent_after_the_mirrors_fin_is_no_query,
+		reset_instead_of_an_answer_is_a_network_error,
 		client_that_goes_away_is_no_failure_of_the_mirror,
 		mirror_that_ends_after_its_client_closed_has_no_outcome,
 		answer_to_a_half_closed_client_still_counts,
