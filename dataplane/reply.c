@@ -5,8 +5,19 @@
 #include <stddef.h>
 #include <string.h>
 
+#define TLS_HEADER       5  /* type, version (2), length (2) of a record */
+#define TLS_RECORDS      3  /* looked at in one segment */
+#define TLS_ALERT_SEALED 19 /* alert (2), its true type (1) and tag (16), under TLS 1.3 */
+
 #define MYSQL_HEADER   4 /* length (3), number of the packet in its exchange (1) */
 #define MYSQL_COMMANDS 4 /* looked at in one segment */
+
+enum tls_type {
+	TLS_CHANGE_CIPHER = 0x14,
+	TLS_ALERT,
+	TLS_HANDSHAKE,
+	TLS_DATA, /* under TLS 1.3 anything */
+};
 
 enum mysql_byte {
 	MYSQL_OK = 0x00,
@@ -28,6 +39,8 @@ static const uint8_t sphinxapi_version[4] = {0, 0, 0, 1};
 
 #define SEARCHD_SEARCH_VERSION 0x0110 /* a SEARCH reply has it at least, all others less */
 
+static bool
+is_tls_farewell(const uint8_t *head, unsigned size);
 static enum reply_query
 mysql_query(const uint8_t *head, unsigned size);
 static enum reply_verdict
@@ -40,6 +53,8 @@ judge_mysql(const uint8_t *head, unsigned size);
 enum reply_query
 reply_query(enum karmalb_reply_check check, bool is_greeted, const uint8_t *head, unsigned size)
 {
+	if (is_tls_farewell(head, size))
+		return REPLY_QUERY_NONE;
 	switch (check) {
 	case KARMALB_REPLY_CHECK_SPHINXAPI:
 		if (size != sizeof(sphinxapi_version) || memcmp(head, sphinxapi_version, size) != 0)
@@ -79,6 +94,37 @@ reply_judge_next(
 	if (check == KARMALB_REPLY_CHECK_HTTP)
 		return judge_http(true, head, size);
 	return reply_judge(check, is_handshake, head, size);
+}
+
+/* Content type, then version 3.1 to 3.4; a packet of MySQL beginning so would be of 64 kB. */
+static bool
+is_tls(const uint8_t *head, unsigned size)
+{
+	return size >= 3 && head[0] >= TLS_CHANGE_CIPHER && head[0] <= TLS_DATA && head[1] == 3 &&
+	       head[2] >= 1 && head[2] <= 4;
+}
+
+/*
+ * Ends with an alert, and has nothing before it that could be asked: what clients say before they
+ * close, to which many servers just close, too.
+ */
+static bool
+is_tls_farewell(const uint8_t *head, unsigned size)
+{
+	/* Bounded by TLS_RECORDS. */
+	for (unsigned i = 0; i < TLS_RECORDS && size >= TLS_HEADER && is_tls(head, size); i++) {
+		unsigned length = (unsigned)head[3] << 8 | head[4];
+		bool is_alert =
+			head[0] == TLS_ALERT || (head[0] == TLS_DATA && length == TLS_ALERT_SEALED);
+
+		if ((!is_alert && head[0] != TLS_CHANGE_CIPHER) || length > size - TLS_HEADER)
+			return false;
+		head += TLS_HEADER + length;
+		size -= TLS_HEADER + length;
+		if (size == 0)
+			return is_alert;
+	}
+	return false;
 }
 
 static const char http_begin[] = "HTTP/1.";
@@ -202,14 +248,6 @@ static unsigned
 mysql_length(const uint8_t *head)
 {
 	return head[0] | (unsigned)head[1] << 8 | (unsigned)head[2] << 16;
-}
-
-/* Content type, then version 3.1 to 3.4; a packet of MySQL beginning so would be of 64 kB. */
-static bool
-is_tls(const uint8_t *head, unsigned size)
-{
-	return size >= 3 && head[0] >= 0x14 && head[0] <= 0x17 && head[1] == 3 && head[2] >= 1 &&
-	       head[2] <= 4;
 }
 
 /* A login goes on numbering the packets of the server's greeting, a command begins at 0. */

@@ -297,6 +297,33 @@ START_TEST(mysql_error_in_place_of_the_greeting_is_judged_too)
 }
 END_TEST
 
+#define TEN "0123456789"
+
+/* Under TLS 1.2 an alert says what it is, under 1.3 its size does. */
+START_TEST(farewell_of_tls_is_no_query)
+{
+	static const char plain[] = "\x15\3\1\0\2\2\x2e",
+			  tls12[] = "\x15\3\3\0\x1a" TEN TEN "123456",
+			  tls13[] = "\x17\3\3\0\x13" TEN "012345678",
+			  after_cipher[] = "\x14\3\3\0\1\1\x17\3\3\0\x13" TEN "012345678",
+			  cipher[] = "\x14\3\3\0\1\1", data[] = "\x17\3\3\0\x14" TEN TEN,
+			  alert_and_data[] = "\x15\3\3\0\2\1\1\x17\3\3\0\x14" TEN TEN,
+			  hello[] = "\x16\3\1\0\4\1\0\0\0", cut[] = "\x15\3\3\0\x1a" TEN;
+
+	for (enum karmalb_reply_check c = 0; c < KARMALB_N_REPLY_CHECKS; c++) {
+		ck_assert_int_eq(reply_query(c, true, BYTES(plain)), REPLY_QUERY_NONE);
+		ck_assert_int_eq(reply_query(c, true, BYTES(tls12)), REPLY_QUERY_NONE);
+		ck_assert_int_eq(reply_query(c, true, BYTES(tls13)), REPLY_QUERY_NONE);
+		ck_assert_int_eq(reply_query(c, true, BYTES(after_cipher)), REPLY_QUERY_NONE);
+		ck_assert_int_eq(reply_query(c, true, BYTES(cipher)), REPLY_QUERY);
+		ck_assert_int_eq(reply_query(c, true, BYTES(data)), REPLY_QUERY);
+		ck_assert_int_eq(reply_query(c, true, BYTES(alert_and_data)), REPLY_QUERY);
+		ck_assert_int_eq(reply_query(c, false, BYTES(hello)), REPLY_QUERY);
+		ck_assert_int_eq(reply_query(c, true, BYTES(cut)), REPLY_QUERY);
+	}
+}
+END_TEST
+
 /* The same bytes elsewhere mean nothing. */
 START_TEST(what_cannot_be_read_is_good)
 {
@@ -345,7 +372,8 @@ main(void)
 		mysql_login_is_no_query, mysql_commands_without_an_answer_call_for_none,
 		mysql_error_is_wrong_only_where_the_server_is_to_blame,
 		mysql_error_in_place_of_the_greeting_is_judged_too, mysql_ok_may_carry_warnings,
-		what_cannot_be_read_is_good, any_bytes_of_any_size_are_read_within_bounds, NULL};
+		farewell_of_tls_is_no_query, what_cannot_be_read_is_good,
+		any_bytes_of_any_size_are_read_within_bounds, NULL};
 
 	return suite_run("reply", tests);
 }
