@@ -3,7 +3,8 @@
 # limit: 420 s
 # Fifty times the data plane is killed at a random moment, of its work under load or of its start.
 # Each time it starts again and forwards, over both IP versions and two ports, and never does the
-# kernel answer for a VIP.  After a clean stop nothing is left.
+# kernel answer for a VIP to the client, nor for a source address to the mirrors.  After a clean stop
+# nothing is left.
 . "$(dirname "$0")/_init.sh"
 
 KILLS=${KILLS:-50}
@@ -28,9 +29,13 @@ balancer_start || fail "the balancer did not start"
 wait_for 20 "an answer over IPv4" fetch4 || fail "no answer"
 wait_for 20 "an answer over IPv6" fetch6 || fail "no answer"
 
-# The kernel's own RST has the full hop limit; one that a mirror sent has one less.
+# The kernel's own RST has the full hop limit; one that we forwarded has one less.
 capture rst client "(src host $WORLD_VIP and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64) or
 	(src host $WORLD_VIP6 and ip6[6] = 6 and ip6[53] & 4 != 0 and ip6[7] = 64)"
+for m in m1 m2; do
+	capture rst-$m $m "(src net 10.98.0.240/29 and tcp[tcpflags] & tcp-rst != 0 and ip[8] = 64) or
+		(src net fd00:98::f0/126 and ip6[6] = 6 and ip6[53] & 4 != 0 and ip6[7] = 64)"
+done
 load_start --clients 8 --rate 200 --timeout-ms 1000
 load_is_flowing
 RANDOM=$SEED
@@ -53,6 +58,9 @@ done
 step "all $KILLS survived, $n_starting of them with another one during the start"
 load_stop
 expect_equal "RST of the kernel for a VIP" "$(end_capture rst)" ""
+for m in m1 m2; do
+	expect_equal "RST of the kernel for a source, at $m" "$(end_capture rst-$m)" ""
+done
 
 step "a clean stop leaves nothing behind"
 finish controlplane
