@@ -56,7 +56,8 @@ process_birth() {
 	stat=${stat##*) }
 	# shellcheck disable=SC2086 # the fields are words
 	set -- $stat
-	[ "$1" != Z ] || return 1
+	# While other threads (18) are there its sockets are, too, though the first one has ended.
+	[ "$1" != Z ] || [ "${18}" -gt 1 ] || return 1
 	echo "${20}"
 }
 
