@@ -60,6 +60,7 @@ enum balance_result {
 /* How a change ended; valid during the callback only. */
 struct balance_outcome {
 	enum balance_result result;
+	uint32_t epoch;   /* that it came, or comes, into force with; 0: none */
 	uint32_t took_us; /* from balance_change() until every worker had it */
 	char service[KARMALB_NAME_MAX];
 	struct setting_change change;        /* setting, old_text, new_text */

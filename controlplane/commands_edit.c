@@ -8,6 +8,7 @@
 #include <karmalb/clock.h>
 
 #include "balance.h"
+#include "change_words.h"
 #include "commands_call.h"
 #include "config.h"
 #include "config_edit.h"
@@ -143,9 +144,9 @@ command_reload(const struct command_call *call)
 
 /* A result that needs no waiting. */
 static int
-answer(const struct command_call *call, const char *lines, const char *sentence)
+answer(const struct command_call *call, const char *sentence)
 {
-	struct render_result result = {.lines = lines, .sentence = sentence};
+	struct render_result result = {.sentence = sentence};
 
 	call->render->result(call->out, &result);
 	return COMMAND_DONE;
@@ -160,7 +161,7 @@ command_confirm_reload(const struct command_call *call)
 		return refuse(call, -EINVAL, err.sentence);
 	log_info("audit: user id %u: CONFIRM RELOAD", call->request->uid);
 	history_add(HISTORY_RELOAD, "user id %u: CONFIRM RELOAD: it stays", call->request->uid);
-	return answer(call, "", "confirmed: it stays");
+	return answer(call, "confirmed: it stays");
 }
 
 int
@@ -178,27 +179,25 @@ command_save_config(const struct command_call *call)
 	snprintf(sentence, sizeof(sentence),
 		"%u statement%s saved, applied after the configuration file from now on", n,
 		n == 1 ? "" : "s");
-	return answer(call, "", sentence);
+	return answer(call, sentence);
 }
 
 int
 command_show_diff(const struct command_call *call)
 {
 	unsigned n_waiting = call->status->dataplane.n_waiting;
-	struct command_body body;
+	struct change_words *words;
 	struct plan plan;
 	char sentence[150];
-	int result;
 
-	if (command_body_open(&body) == NULL ||
-		plan_make(&plan, intent_file(call->commands->intent),
-			balance_config(call->commands->balance)) < 0)
+	if (plan_make(&plan, intent_file(call->commands->intent),
+		    balance_config(call->commands->balance)) < 0)
 		return refuse(call, -ENOMEM, "out of memory");
-	for (unsigned i = 0; i < plan.n_changes; i++) {
-		plan_print_change(&plan, i, body.out);
-		fputc('\n', body.out);
+	words = plan_words(&plan);
+	if (words == NULL) {
+		plan_fini(&plan);
+		return refuse(call, -ENOMEM, "out of memory");
 	}
-	fclose(body.out);
 	snprintf(sentence, sizeof(sentence),
 		plan.n_changes == 0 ? "In force is what the configuration file says"
 				    : "%u difference%s from the configuration file",
@@ -207,10 +206,12 @@ command_show_diff(const struct command_call *call)
 		snprintf(sentence + strlen(sentence), sizeof(sentence) - strlen(sentence),
 			", %u change%s for the data plane to take %s", n_waiting,
 			n_waiting == 1 ? " waits" : "s wait", n_waiting == 1 ? "it" : "them");
-	result = answer(call, body.text != NULL ? body.text : "", sentence);
-	free(body.text);
+	call->render->result(call->out,
+		&(struct render_result){
+			.changes = words, .n_changes = plan.n_changes, .sentence = sentence});
+	change_words_free(words, plan.n_changes);
 	plan_fini(&plan);
-	return result;
+	return COMMAND_DONE;
 }
 
 static void
@@ -234,8 +235,10 @@ on_done(void *arg, const struct intent_outcome *outcome)
 	enum command_result ended = command_result_of(outcome->result);
 	char sentence[1200];
 	struct render_result result = {
-		.lines = outcome->changes,
+		.changes = outcome->changes,
+		.n_changes = outcome->n_changes,
 		.has_force = true,
+		.epoch = outcome->epoch,
 		.is_in_force =
 			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
 		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,

@@ -8,6 +8,7 @@
 #include <karmalb/clock.h>
 
 #include "balance.h"
+#include "change_words.h"
 #include "commands_ask.h"
 #include "commands_call.h"
 #include "err.h"
@@ -188,13 +189,22 @@ tell_reset(struct resetting *r, uint64_t n)
 	struct asking *a = r->asking;
 	char line[2 * KARMALB_NAME_MAX + 80], sentence[120];
 	double took_ms = (double)(karmalb_now_us() - r->began_us) / KARMALB_MILLISECOND;
-	struct render_result result = {.lines = line,
+	char count[24], none[] = "0";
+	const struct change_words words = {.action = "ended",
+		.kind = "flows",
+		.name = r->what,
+		.old_text = count,
+		.new_text = none,
+		.sentence = line};
+	struct render_result result = {.changes = &words,
+		.n_changes = 1,
 		.has_force = true,
 		.is_in_force = true,
 		.took_ms = took_ms,
 		.sentence = sentence};
 	struct command_body body;
 
+	snprintf(count, sizeof(count), "%llu", (unsigned long long)n);
 	snprintf(line, sizeof(line), "flows of %s: %llu -> 0", r->what, (unsigned long long)n);
 	snprintf(sentence, sizeof(sentence),
 		"%llu flow%s ended after %.0f ms; new ones open as ever", (unsigned long long)n,
@@ -212,7 +222,7 @@ tell_unconfirmed(struct resetting *r)
 {
 	struct asking *a = r->asking;
 	char sentence[2 * KARMALB_NAME_MAX + 120];
-	const struct render_result result = {.lines = "", .has_force = true, .sentence = sentence};
+	const struct render_result result = {.has_force = true, .sentence = sentence};
 	struct command_body body;
 
 	snprintf(sentence, sizeof(sentence),

@@ -8,6 +8,7 @@
 #include <karmalb/clock.h>
 
 #include "balance.h"
+#include "change_words.h"
 #include "commands_call.h"
 #include "config.h"
 #include "err.h"
@@ -81,6 +82,17 @@ on_done(void *arg, const struct balance_outcome *outcome)
 {
 	struct pending *pending = arg;
 	char file_text[SETTING_TEXT_MAX];
+	char line[2 * SETTING_TEXT_MAX + 2 * KARMALB_NAME_MAX];
+	const struct setting_change *change = &outcome->change;
+	const struct change_words words = {
+		.action = change->is_changed ? "changed" : "unchanged",
+		.kind = "service",
+		.name = (char *)outcome->service,
+		.setting = change->setting->name,
+		.old_text = (char *)change->old_text,
+		.new_text = (char *)change->new_text,
+		.sentence = line,
+	};
 	struct render_change rendered = {
 		.service = outcome->service,
 		.setting = outcome->change.setting->name,
@@ -90,12 +102,16 @@ on_done(void *arg, const struct balance_outcome *outcome)
 			configured_text(intent_file(pending->commands->intent), outcome, file_text),
 		.is_in_force =
 			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
+		.epoch = outcome->epoch,
+		.words = &words,
 		.took_ms = outcome->took_us / (double)KARMALB_MILLISECOND,
 		.sentence = outcome->sentence,
 	};
 	enum command_result result = command_result_of(outcome->result);
 	struct command_body body;
 
+	snprintf(line, sizeof(line), "service %s: %s %s -> %s", outcome->service,
+		change->setting->name, change->old_text, change->new_text);
 	audit(&pending->request, outcome);
 	if (command_body_open(&body) != NULL) {
 		if (result == COMMAND_NOT_NOW)

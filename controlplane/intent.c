@@ -11,6 +11,7 @@
 
 #include <karmalb/clock.h>
 
+#include "change_words.h"
 #include "config.h"
 #include "config_edit.h"
 #include "edit.h"
@@ -25,7 +26,7 @@ struct change {
 	struct intent_author author;
 	unsigned n_changes;
 	bool is_of_services; /* some of them */
-	char *text;          /* its lines */
+	struct change_words *words;
 	char what[];
 };
 
@@ -116,24 +117,6 @@ intent_saved(const struct intent *i)
 	return saved;
 }
 
-char *
-intent_plan_text(const struct plan *plan)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	for (unsigned k = 0; out != NULL && k < plan->n_changes; k++) {
-		plan_print_change(plan, k, out);
-		fputc('\n', out);
-	}
-	if (out == NULL || fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* What is to be told in the end; NULL when out of memory. */
 static struct change *
 change_create(struct intent *i, const struct config *wanted, const struct intent_author *a)
@@ -152,9 +135,9 @@ change_create(struct intent *i, const struct config *wanted, const struct intent
 		c->is_of_services |= plan.changes[k].kind != PLAN_PROGRAM &&
 				     plan.changes[k].kind != PLAN_CONTROLPLANE;
 	memcpy(c->what, a->what, size);
-	c->text = intent_plan_text(&plan);
+	c->words = plan_words(&plan);
 	plan_fini(&plan);
-	if (c->text != NULL)
+	if (c->words != NULL)
 		return c;
 	change_free(c);
 	return NULL;
@@ -163,7 +146,7 @@ change_create(struct intent *i, const struct config *wanted, const struct intent
 static void
 change_free(struct change *c)
 {
-	free(c->text);
+	change_words_free(c->words, c->n_changes);
 	free(c);
 }
 
@@ -223,21 +206,17 @@ on_ended(void *arg, const char *why)
 static void
 audit(const struct change *c, const struct balance_outcome *outcome)
 {
-	const char *line = c->text;
-
 	if (c->n_changes == 0) {
 		log_info("audit: %s: nothing to change", c->what);
 		history_add(HISTORY_STATEMENT, "%s: nothing to change", c->what);
 		return;
 	}
-	do {
-		int length = (int)strcspn(line, "\n");
+	for (unsigned k = 0; k < c->n_changes; k++) {
+		const char *line = c->words[k].sentence;
 
-		log_info("audit: %s: %.*s (%s)", c->what, length, line, outcome->sentence);
-		history_add(HISTORY_STATEMENT, "%.100s: %.*s (%s)", c->what, length, line,
-			outcome->sentence);
-		line += length + (line[length] == '\n');
-	} while (line[0] != '\0');
+		log_info("audit: %s: %s (%s)", c->what, line, outcome->sentence);
+		history_add(HISTORY_STATEMENT, "%.100s: %s (%s)", c->what, line, outcome->sentence);
+	}
 }
 
 static void
@@ -249,7 +228,8 @@ on_done(void *arg, const struct balance_outcome *outcome)
 										: outcome->result,
 		.n_changes = c->n_changes,
 		.took_us = outcome->took_us,
-		.changes = c->text,
+		.epoch = outcome->epoch,
+		.changes = c->words,
 		.sentence = outcome->sentence,
 	};
 

@@ -19,6 +19,7 @@
 #include "state_file.h"
 #include "status.h"
 
+struct change_words;
 struct config;
 struct err;
 struct event_base;
@@ -59,7 +60,8 @@ struct intent_outcome {
 	enum balance_result result;
 	unsigned n_changes;
 	uint32_t took_us;
-	const char *changes;  /* a line each, old -> new */
+	uint32_t epoch; /* that it came, or comes, into force with; 0: none */
+	const struct change_words *changes;
 	const char *sentence; /* "in force after 4 ms" */
 };
 

@@ -7,7 +7,6 @@
 #include "intent.h"
 
 struct event;
-struct plan;
 
 struct intent {
 	struct intent_options options;
@@ -21,10 +20,6 @@ struct intent {
 	struct event *confirm; /* pending meanwhile */
 	struct status_reload reload;
 };
-
-/* A line for each change, to be freed; NULL when out of memory. */
-char *
-intent_plan_text(const struct plan *plan);
 
 /* Nobody confirmed in time. */
 void

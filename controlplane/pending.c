@@ -179,6 +179,7 @@ settle(struct pending *p, enum balance_result result, uint64_t at_us, const char
 
 	p->is_settled = true;
 	o->result = result;
+	o->epoch = result == BALANCE_REFUSED ? 0 : p->epoch;
 	o->took_us = at_us > p->began_us ? (uint32_t)(at_us - p->began_us) : 0;
 	switch (result) {
 	case BALANCE_IN_FORCE:

@@ -12,6 +12,7 @@
 
 #include "err.h"
 
+struct change_words;
 struct config;
 struct config_mirror;
 struct config_service;
@@ -63,6 +64,10 @@ plan_apply(const struct plan *plan, struct config *config, struct err *err);
 /* "web: ha_strategy nodeads -> random", without an end of line. */
 void
 plan_print_change(const struct plan *plan, unsigned index, FILE *out);
+
+/* All of them in fields, for change_words_free(); NULL when out of memory. */
+struct change_words *
+plan_words(const struct plan *plan);
 
 /* The statements that lead from the one to the other, one a line, each ended by ';'.  They are good
  * together; on the way a service may have no mirror, or two listen at one place.  PLAN_PROGRAM and

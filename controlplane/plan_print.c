@@ -5,9 +5,10 @@
 
 #include "config.h"
 #include "plan.h"
+#include "plan_inside.h"
 
-static void
-print_listens(const struct config_service *s, FILE *out)
+void
+plan_print_listens(const struct config_service *s, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
 
@@ -47,13 +48,12 @@ print_service(const struct plan_change *c, FILE *out)
 
 	fprintf(out, "service %s: %s (listens at ", s->name,
 		c->kind == PLAN_DROP_SERVICE ? "dropped" : "added");
-	print_listens(s, out);
+	plan_print_listens(s, out);
 	fprintf(out, "; %u mirror%s)", s->n_mirrors, s->n_mirrors == 1 ? "" : "s");
 }
 
-/* "drain until 2026-11-30T04:30:00Z". */
-static void
-print_state(const struct config_mirror *m, FILE *out)
+void
+plan_print_state(const struct config_mirror *m, FILE *out)
 {
 	uint64_t end_us = config_drain_end_us(m);
 	char text[UNITS_TEXT_MAX];
@@ -77,9 +77,9 @@ print_mirror_setting(const struct plan_change *c, FILE *out)
 		return;
 	}
 	fputs("state ", out);
-	print_state(c->mirror_was, out);
+	plan_print_state(c->mirror_was, out);
 	fputs(" -> ", out);
-	print_state(c->mirror, out);
+	plan_print_state(c->mirror, out);
 }
 
 static void
@@ -139,9 +139,9 @@ plan_print_change(const struct plan *plan, unsigned index, FILE *out)
 		return;
 	case PLAN_LISTENS:
 		fprintf(out, "service %s: listen ", c->service->name);
-		print_listens(c->service_was, out);
+		plan_print_listens(c->service_was, out);
 		fputs(" -> ", out);
-		print_listens(c->service, out);
+		plan_print_listens(c->service, out);
 		return;
 	case PLAN_DEFAULT:
 	case PLAN_SETTING:

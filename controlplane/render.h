@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct change_words;
 struct pairs;
 struct table;
 struct status;
@@ -18,18 +19,22 @@ struct status_service;
 /* How a change ended. */
 struct render_change {
 	const char *service, *setting;
-	const char *old_text, *new_text; /* equal: nothing changed */
-	const char *file_text;           /* what the configuration file says */
+	const char *old_text, *new_text;  /* equal: nothing changed */
+	const struct change_words *words; /* the same in fields: one */
+	const char *file_text;            /* what the configuration file says */
 	bool is_in_force;
+	uint32_t epoch; /* 0: none */
 	double took_ms;
 	const char *sentence; /* when it comes into force, or why not */
 };
 
 /* What a statement did to what is wanted, or would. */
 struct render_result {
-	const char *lines; /* a change each; may be empty */
-	bool has_force;    /* whether the next two mean anything */
+	const struct change_words *changes;
+	unsigned n_changes;
+	bool has_force; /* whether the next three mean anything */
 	bool is_in_force;
+	uint32_t epoch; /* 0: none */
 	double took_ms;
 	const char *sentence;
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change_words.h"
 #include "pairs.h"
 #include "render.h"
 #include "status.h"
@@ -321,6 +322,41 @@ print_help(FILE *out, const struct render_help *help)
 	print(out, object);
 }
 
+static struct json_object *
+text_or_null(const char *text)
+{
+	return text != NULL ? string(text) : NULL;
+}
+
+static struct json_object *
+changes(const struct change_words *words, unsigned n)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < n; i++) {
+		struct json_object *change = json_object_new_object();
+
+		add(change, "action", string(words[i].action));
+		add(change, "kind", string(words[i].kind));
+		add(change, "name", text_or_null(words[i].name));
+		add(change, "setting", text_or_null(words[i].setting));
+		add(change, "old", text_or_null(words[i].old_text));
+		add(change, "new", text_or_null(words[i].new_text));
+		add(change, "change", string(words[i].sentence));
+		json_object_array_add(list, change);
+	}
+	return list;
+}
+
+/* When a change has come into force. */
+static void
+add_force(struct json_object *object, bool is_in_force, double took_ms, uint32_t epoch)
+{
+	add(object, "in_force", json_object_new_boolean(is_in_force));
+	add(object, "took_ms", is_in_force ? number(took_ms, 3) : NULL);
+	add(object, "epoch", epoch != 0 ? count(epoch) : NULL);
+}
+
 static void
 print_change(FILE *out, const struct render_change *change)
 {
@@ -331,10 +367,10 @@ print_change(FILE *out, const struct render_change *change)
 	add(object, "setting", string(change->setting));
 	add(object, "old", string(change->old_text));
 	add(object, "new", string(change->new_text));
-	add(object, "in_force", json_object_new_boolean(change->is_in_force));
-	add(object, "took_ms", change->is_in_force ? number(change->took_ms, 3) : NULL);
+	add_force(object, change->is_in_force, change->took_ms, change->epoch);
 	add(object, "saved", json_object_new_boolean(is_saved));
 	add(object, "configured", string(change->file_text));
+	add(object, "changes", changes(change->words, 1));
 	add(object, "sentence", string(change->sentence));
 	print(out, object);
 }
@@ -343,22 +379,10 @@ static void
 print_result(FILE *out, const struct render_result *result)
 {
 	struct json_object *object = json_object_new_object();
-	struct json_object *changes = json_object_new_array();
-	char text[1024];
-	size_t length;
 
-	for (const char *line = result->lines; *line != '\0'; line += length + 1) {
-		length = strcspn(line, "\n");
-		snprintf(text, sizeof(text), "%.*s", (int)length, line);
-		json_object_array_add(changes, string(text));
-		if (line[length] == '\0')
-			break;
-	}
-	add(object, "changes", changes);
-	if (result->has_force) {
-		add(object, "in_force", json_object_new_boolean(result->is_in_force));
-		add(object, "took_ms", result->is_in_force ? number(result->took_ms, 3) : NULL);
-	}
+	add(object, "changes", changes(result->changes, result->n_changes));
+	if (result->has_force)
+		add_force(object, result->is_in_force, result->took_ms, result->epoch);
 	add(object, "sentence", string(result->sentence));
 	print(out, object);
 }

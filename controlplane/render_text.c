@@ -5,6 +5,7 @@
 
 #include <karmalb/clock.h>
 
+#include "change_words.h"
 #include "columns.h"
 #include "pairs.h"
 #include "render.h"
@@ -277,16 +278,8 @@ print_change(FILE *out, const struct render_change *change)
 static void
 print_result(FILE *out, const struct render_result *result)
 {
-	char text[1024];
-	size_t length;
-
-	for (const char *line = result->lines; *line != '\0'; line += length + 1) {
-		length = strcspn(line, "\n");
-		snprintf(text, sizeof(text), "%.*s", (int)length, line);
-		fprintf(out, "%s\n", text);
-		if (line[length] == '\0')
-			break;
-	}
+	for (unsigned i = 0; i < result->n_changes; i++)
+		fprintf(out, "%s\n", result->changes[i].sentence);
 	fprintf(out, "%s.\n", result->sentence);
 }
 

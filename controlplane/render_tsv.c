@@ -109,6 +109,10 @@ add_names(struct names *names, struct json_object *object, const char *prefix)
 
 	json_object_object_foreach(object, key, value)
 	{
+		/* A list of rows is no cell. */
+		if (json_object_is_type(value, json_type_array) &&
+			json_object_is_type(json_object_array_get_idx(value, 0), json_type_object))
+			continue;
 		snprintf(name, sizeof(name), "%s%s", prefix, key);
 		if (!json_object_is_type(value, json_type_object)) {
 			add_name(names, name);
@@ -262,6 +266,36 @@ print_change(FILE *out, const struct render_change *change)
 	convert(out, &m);
 }
 
+/* A row a change, each with how all of them ended; one without a change where there is none.  Takes
+ * 'result'. */
+static void
+print_changes(FILE *out, struct json_object *result)
+{
+	static const char *const names[] = {
+		"action", "kind", "name", "setting", "old", "new", "change"};
+	struct json_object *list = json_object_object_get(result, "changes");
+	struct json_object *rows = json_object_new_array();
+	size_t n = list != NULL ? json_object_array_length(list) : 0;
+
+	for (size_t i = 0; result != NULL && i < (n > 0 ? n : 1); i++) {
+		struct json_object *row = json_object_new_object();
+		struct json_object *change = n > 0 ? json_object_array_get_idx(list, i) : NULL;
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			json_object_object_add(row, names[k],
+				json_object_get(json_object_object_get(change, names[k])));
+		json_object_object_foreach(result, key, value)
+		{
+			if (value != list)
+				json_object_object_add(row, key, json_object_get(value));
+		}
+		json_object_array_add(rows, row);
+	}
+	print_rows(out, rows);
+	json_object_put(rows);
+	json_object_put(result);
+}
+
 static void
 print_result(FILE *out, const struct render_result *result)
 {
@@ -270,7 +304,9 @@ print_result(FILE *out, const struct render_result *result)
 	if (memory_open(&m) == NULL)
 		return;
 	render_json.result(m.out, result);
-	convert(out, &m);
+	fclose(m.out);
+	print_changes(out, json_tokener_parse(m.text != NULL ? m.text : ""));
+	free(m.text);
 }
 
 static void

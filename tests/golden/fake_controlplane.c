@@ -81,6 +81,7 @@ balance_change(struct balance *b, const struct balance_request *request, struct 
 	change->request = *request;
 	change->outcome.result =
 		change->outcome.change.is_changed ? BALANCE_IN_FORCE : BALANCE_UNCHANGED;
+	change->outcome.epoch = change->outcome.change.is_changed ? 43 : 0;
 	change->outcome.took_us = 4000;
 	strcpy(change->outcome.service, service->name);
 	strcpy(change->outcome.sentence, "in force after 4 ms");
@@ -113,6 +114,7 @@ balance_apply(struct balance *b, const struct config *wanted, const struct balan
 	b->config = wanted;
 	change->request = *request;
 	change->outcome.result = BALANCE_IN_FORCE;
+	change->outcome.epoch = 43;
 	change->outcome.took_us = 4000;
 	strcpy(change->outcome.sentence, "in force after 4 ms");
 	event_base_once(b->base, -1, EV_TIMEOUT, on_time, change, &delay);

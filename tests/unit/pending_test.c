@@ -49,6 +49,7 @@ START_TEST(told_once_when_its_epoch_is_in_force)
 	ck_assert_ptr_eq(told_arg, &alice);
 	ck_assert_int_eq(told.result, BALANCE_IN_FORCE);
 	ck_assert_uint_eq(told.took_us, 4000);
+	ck_assert_uint_eq(told.epoch, 7);
 	ck_assert_str_eq(told.sentence, "in force after 4 ms");
 	ck_assert_str_eq(told.service, "web");
 	apply(8, 0, "", 6000);
