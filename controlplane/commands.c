@@ -95,6 +95,20 @@ render_of(const struct command_request *request)
 	return request->is_json ? &render_json : request->is_tsv ? &render_tsv : &render_text;
 }
 
+/* A copy of everything, which statements that change something do without. */
+static int
+run_with_status(struct command_call *call, const struct command *command)
+{
+	struct status *status = balance_status(call->commands->balance);
+	int result;
+
+	call->status = status;
+	result = status != NULL ? command->run(call)
+				: command_refuse(call, COMMAND_NOT_NOW, "out of memory");
+	status_free(status);
+	return result;
+}
+
 static int
 dispatch(struct command_call *call, struct statement *statement)
 {
@@ -111,23 +125,20 @@ dispatch(struct command_call *call, struct statement *statement)
 			"user id %u may look but not change anything: that takes root or the group "
 			"%s",
 			call->request->uid, commands_settings(call->commands)->admin_group);
-	return table[row].run(call);
+	return table[row].is_change ? table[row].run(call) : run_with_status(call, &table[row]);
 }
 
 static int
 run(struct command_call *call)
 {
 	struct statement *statement = malloc(sizeof(*statement));
-	struct status *status = balance_status(call->commands->balance);
 	int result;
 
 	call->statement = statement;
-	call->status = status;
-	if (statement == NULL || status == NULL)
+	if (statement == NULL)
 		result = command_refuse(call, COMMAND_NOT_NOW, "out of memory");
 	else
 		result = dispatch(call, statement);
-	status_free(status);
 	free(statement);
 	return result;
 }
@@ -174,18 +185,18 @@ command_refuse(const struct command_call *call, int result, const char *format, 
 int
 command_refuse_service(const struct command_call *call, const char *name)
 {
-	const struct status *status = call->status;
+	const struct config *config = balance_config(call->commands->balance);
 	struct nearest nearest = nearest_to(name);
 	char known[600] = "";
 	size_t n = 0;
 
-	for (unsigned i = 0; i < status->n_services; i++) {
-		nearest_offer(&nearest, status->services[i].name);
+	for (unsigned i = 0; i < config->n_services; i++) {
+		nearest_offer(&nearest, config->services[i].name);
 		if (n + KARMALB_NAME_MAX + 8 < sizeof(known))
 			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
-				i == 0 ? "" : ", ", status->services[i].name);
+				i == 0 ? "" : ", ", config->services[i].name);
 	}
-	if (status->n_services == 0)
+	if (config->n_services == 0)
 		return command_refuse(call, COMMAND_WRONG, "there are no services");
 	if (nearest.name != NULL)
 		return command_refuse(call, COMMAND_WRONG,

@@ -91,13 +91,14 @@ asking_answer_table(struct asking *a)
 }
 
 bool
-asking_slots(const struct command_call *call, const char *name, uint64_t slots[KARMALB_SLOT_WORDS])
+asking_slots(const struct command_call *call, const struct status *status, const char *name,
+	uint64_t slots[KARMALB_SLOT_WORDS])
 {
 	bool is_found = name == NULL;
 
 	memset(slots, name == NULL ? 0xff : 0, KARMALB_SLOT_WORDS * sizeof(slots[0]));
-	for (unsigned i = 0; name != NULL && i < call->status->n_services; i++) {
-		const struct status_service *s = &call->status->services[i];
+	for (unsigned i = 0; name != NULL && i < status->n_services; i++) {
+		const struct status_service *s = &status->services[i];
 
 		for (unsigned k = 0; k < s->n_mirrors * s->n_listens; k++) {
 			const struct status_mirror *m = &s->mirrors[k / s->n_listens];

@@ -51,7 +51,8 @@ asking_answer_table(struct asking *a);
 /* The slots of "service", "service.mirror", or all (NULL) into a set.  False: there are none of
  * that name, and the call is refused. */
 bool
-asking_slots(const struct command_call *call, const char *name, uint64_t slots[KARMALB_SLOT_WORDS]);
+asking_slots(const struct command_call *call, const struct status *status, const char *name,
+	uint64_t slots[KARMALB_SLOT_WORDS]);
 
 /* "web.m1" of a slot, or "-" if it is none of ours any more. */
 const char *

@@ -26,7 +26,7 @@ struct command_call {
 	const struct command_request *request;
 	const struct statement *statement;
 	const struct render *render;
-	const struct status *status; /* taken for this statement */
+	const struct status *status; /* taken for this statement; NULL: it changes something */
 	FILE *out;                   /* the answer */
 };
 

@@ -62,7 +62,8 @@ command_show_flows(const struct command_call *call)
 	m.list.limit = read_limit(statement_argument(call->statement, "count"), &err);
 	if (m.list.limit == 0)
 		return command_refuse(call, COMMAND_WRONG, "%s", err.sentence);
-	if (!asking_slots(call, statement_argument(call->statement, "service"), m.list.slots))
+	if (!asking_slots(call, call->status, statement_argument(call->statement, "service"),
+		    m.list.slots))
 		return COMMAND_WRONG;
 	a = asking_create(call);
 	if (a == NULL)
@@ -147,8 +148,6 @@ command_reset_flows(const struct command_call *call)
 	} m = {.question.header.message = KARMALB_MESSAGE_RESET_FLOWS};
 	struct resetting *r;
 
-	if (!asking_slots(call, name, m.reset.slots))
-		return COMMAND_WRONG;
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
 		return command_refuse(call, COMMAND_NOT_NOW, "out of memory");
@@ -156,6 +155,11 @@ command_reset_flows(const struct command_call *call)
 	if (r->asking == NULL) {
 		free(r);
 		return COMMAND_NOT_NOW;
+	}
+	if (!asking_slots(call, r->asking->status, name, m.reset.slots)) {
+		asking_free(r->asking);
+		free(r);
+		return COMMAND_WRONG;
 	}
 	r->began_us = karmalb_now_us();
 	snprintf(r->what, sizeof(r->what), "%s", name != NULL ? name : "all services");

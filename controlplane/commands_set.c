@@ -11,11 +11,11 @@
 #include "change_words.h"
 #include "commands_call.h"
 #include "config.h"
+#include "config_edit.h"
 #include "err.h"
 #include "history.h"
 #include "intent.h"
 #include "log.h"
-#include "status.h"
 
 /* A change that is not in force yet. */
 struct pending {
@@ -54,7 +54,7 @@ change(const struct command_call *call, const char *name, const char *value)
 	struct err err;
 	int rc;
 
-	if (status_find_service(call->status, service) == NULL)
+	if (config_edit_find(balance_config(call->commands->balance), service, &err) == NULL)
 		return command_refuse_service(call, service);
 	pending = malloc(sizeof(*pending));
 	if (pending == NULL)

@@ -41,6 +41,7 @@ roster_plan(struct roster *r, struct intent *intent, struct roster_plan **result
 {
 	struct slot *slots = r->instance->memory.header->slots;
 	struct roster_plan *plan = calloc(1, sizeof(*plan));
+	unsigned near = 0;
 
 	if (plan == NULL)
 		return err_set(err, -ENOMEM, "no memory for a plan");
@@ -54,9 +55,11 @@ roster_plan(struct roster *r, struct intent *intent, struct roster_plan **result
 		const struct intent_service *s = &intent->services[i];
 
 		for (unsigned m = s->first_mirror; m < s->first_mirror + s->n_mirrors; m++) {
-			int slot = slot_assign(slots, &s->listen, &intent->mirrors[m].address);
+			int slot =
+				slot_assign(slots, near, &s->listen, &intent->mirrors[m].address);
 
 			plan->mirror_slots[m] = (uint16_t)slot; /* check_room() saw to it */
+			near = (unsigned)slot + 1;
 			begin_life(r, (uint16_t)slot, s->name, intent->mirrors[m].name);
 		}
 	}
@@ -240,7 +243,7 @@ static int
 check_room(const struct roster *r, const struct intent *intent, struct err *err)
 {
 	const struct slot *slots = r->instance->memory.header->slots;
-	unsigned n_free = 0, n_new = 0;
+	unsigned n_free = 0, n_new = 0, near = 0;
 
 	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++)
 		n_free += slot_is_free(&slots[i]);
@@ -249,8 +252,12 @@ check_room(const struct roster *r, const struct intent *intent, struct err *err)
 	for (unsigned i = 0; i < intent->n_services; i++) {
 		const struct intent_service *s = &intent->services[i];
 
-		for (unsigned m = s->first_mirror; m < s->first_mirror + s->n_mirrors; m++)
-			n_new += slot_find(slots, &s->listen, &intent->mirrors[m].address) < 0;
+		for (unsigned m = s->first_mirror; m < s->first_mirror + s->n_mirrors; m++) {
+			int slot = slot_find(slots, near, &s->listen, &intent->mirrors[m].address);
+
+			n_new += slot < 0;
+			near = slot < 0 ? near : (unsigned)slot + 1;
+		}
 	}
 	if (n_new <= n_free)
 		return 0;

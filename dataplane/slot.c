@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The slot table.  Control thread only; a few times per change of configuration, so plain scans of
- * 4096 slots do.
+ * The slot table.  Control thread only.  A new mirror costs a scan of 4096 slots, one that is there
+ * and asked for in its order none.
  */
 #include "slot.h"
 
 #include <errno.h>
 
 int
-slot_assign(struct slot *slots, const struct karmalb_endpoint *listen,
+slot_assign(struct slot *slots, unsigned near, const struct karmalb_endpoint *listen,
 	const struct karmalb_endpoint *address)
 {
-	int slot = slot_find(slots, listen, address);
+	int slot = slot_find(slots, near, listen, address);
 
 	if (slot >= 0)
 		return slot;
@@ -27,10 +27,12 @@ slot_assign(struct slot *slots, const struct karmalb_endpoint *listen,
 }
 
 int
-slot_find(const struct slot *slots, const struct karmalb_endpoint *listen,
+slot_find(const struct slot *slots, unsigned near, const struct karmalb_endpoint *listen,
 	const struct karmalb_endpoint *address)
 {
-	for (unsigned i = 0; i < KARMALB_SLOTS_MAX; i++) {
+	for (unsigned n = 0; n < KARMALB_SLOTS_MAX; n++) {
+		unsigned i = (near + n) % KARMALB_SLOTS_MAX;
+
 		if (karmalb_endpoint_equal(&slots[i].listen, listen) &&
 			karmalb_endpoint_equal(&slots[i].address, address))
 			return (int)i;

@@ -31,15 +31,17 @@ slot_is_free(const struct slot *slot)
 
 /*
  * The slot of (listen, address), the same one for as long as the identity lives; a fresh one on
- * first sight.  'slots' has KARMALB_SLOTS_MAX elements.  Returns the number, or -ENOSPC.
+ * first sight.  'slots' has KARMALB_SLOTS_MAX elements, and the search begins at 'near': mirrors
+ * are asked for in the order in which they came, so the number after the last one found is mostly
+ * right at once.  Returns the number, or -ENOSPC.
  */
 int
-slot_assign(struct slot *slots, const struct karmalb_endpoint *listen,
+slot_assign(struct slot *slots, unsigned near, const struct karmalb_endpoint *listen,
 	const struct karmalb_endpoint *address);
 
 /* The slot of (listen, address), or -ENOENT. */
 int
-slot_find(const struct slot *slots, const struct karmalb_endpoint *listen,
+slot_find(const struct slot *slots, unsigned near, const struct karmalb_endpoint *listen,
 	const struct karmalb_endpoint *address);
 
 /*

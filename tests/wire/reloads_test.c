@@ -62,6 +62,15 @@ START_TEST(a_refused_reload_leaves_the_former_file)
 }
 END_TEST
 
+START_TEST(a_file_that_says_the_same_is_not_sent)
+{
+	web_begin();
+	web_assert_shows("RELOAD", "Nothing to change: it is so already");
+	web_expect_silence();
+	assert_reloads("1", "0");
+}
+END_TEST
+
 START_TEST(a_refused_reload_has_nothing_to_confirm)
 {
 	struct web_change reload;
@@ -176,6 +185,7 @@ main(void)
 	tcase_set_timeout(tc, 45);
 	tcase_add_checked_fixture(tc, web_set_up, web_tear_down);
 	tcase_add_test(tc, a_refused_reload_leaves_the_former_file);
+	tcase_add_test(tc, a_file_that_says_the_same_is_not_sent);
 	tcase_add_test(tc, a_refused_reload_has_nothing_to_confirm);
 	tcase_add_test(tc, two_reloads_refused_leave_the_file_before_both);
 	tcase_add_test(tc, an_unconfirmed_reload_goes_back_by_itself);
