@@ -208,7 +208,7 @@ command_refuse_service(const struct command_call *call, const char *name)
 
 /* 'name' begins with a service's: its mirrors are what there is. */
 static int
-refuse_mirror_of(const struct command_call *call, const struct status_service *s, const char *name)
+refuse_mirror_of(const struct command_call *call, const struct config_service *s, const char *name)
 {
 	struct nearest nearest = nearest_to(name);
 	char known[600] = "";
@@ -229,12 +229,12 @@ refuse_mirror_of(const struct command_call *call, const struct status_service *s
 int
 command_refuse_mirror(const struct command_call *call, const char *name)
 {
-	const struct status *status = call->status;
+	const struct config *config = balance_config(call->commands->balance);
 	struct nearest nearest = nearest_to(name);
 	char meant[2 * KARMALB_NAME_MAX] = "";
 
-	for (unsigned i = 0; i < status->n_services; i++) {
-		const struct status_service *s = &status->services[i];
+	for (unsigned i = 0; i < config->n_services; i++) {
+		const struct config_service *s = &config->services[i];
 		size_t length = strlen(s->name);
 
 		if (strncmp(name, s->name, length) == 0 && name[length] == '.')

@@ -47,6 +47,8 @@ CASES = [
     ("flows_alone", "alone", ["SHOW FLOWS"]),
     ("reset_flows", "connected", ["RESET FLOWS; RESET FLOWS FROM web; RESET FLOWS FROM web.m1"]),
     ("reset_flows_json", "connected", ["--json", "RESET FLOWS"]),
+    ("reset_flows_unknown", "connected", ["RESET FLOWS FROM wbe"]),
+    ("reset_flows_no_mirror", "connected", ["RESET FLOWS FROM web.m9"]),
     ("explain", "connected", ["EXPLAIN '192.0.2.77:40000' TO '10.99.0.10:80/tcp'"]),
     ("explain_old", "connected", ["EXPLAIN '192.0.2.78:40001' TO '10.99.0.10:80/tcp'"]),
     ("explain_none", "connected", ["EXPLAIN '192.0.2.1:5' TO '10.99.0.10:80/tcp'"]),
