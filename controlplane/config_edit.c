@@ -243,6 +243,20 @@ config_edit_add(struct config *config, const struct config_service *service, str
 }
 
 int
+config_edit_replace(struct config *config, const struct config_service *service, struct err *err)
+{
+	struct config_service *s = service_of(config, service->name, err), copy;
+
+	if (s == NULL)
+		return -ENOENT;
+	if (copy_service(config, &copy, service) < 0)
+		return no_memory(err);
+	inherit_all(&copy, &config->defaults);
+	*s = copy;
+	return 0;
+}
+
+int
 config_edit_drop(struct config *config, const char *service, struct err *err)
 {
 	struct config_service *s = service_of(config, service, err);

@@ -51,6 +51,9 @@ config_edit_inherit(struct config *config, const char *service, const char *name
 /* 'service' is copied; what its 'own' does not hold is taken from 'defaults'. */
 int
 config_edit_add(struct config *config, const struct config_service *service, struct err *err);
+/* The same where there is one of that name: in its place. */
+int
+config_edit_replace(struct config *config, const struct config_service *service, struct err *err);
 int
 config_edit_drop(struct config *config, const char *service, struct err *err);
 

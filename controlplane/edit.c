@@ -95,14 +95,16 @@ edit_reset_service(struct edit *e, struct err *err)
 {
 	const char *name = argument(e, "service");
 	const struct config_service *s = config_edit_find(e->file, name, err);
-	struct err unused;
+	int rc;
 
 	if (s == NULL)
 		return err_set(err,
 			"the configuration file has no service \"%.64s\"; DROP SERVICE drops it",
 			name);
-	config_edit_drop(e->config, name, &unused); /* dropped by a statement: back it comes */
-	return config_edit_add(e->config, s, err);
+	rc = config_edit_replace(e->config, s, err);
+	if (rc == -ENOENT) /* dropped by a statement: back it comes */
+		rc = config_edit_add(e->config, s, err);
+	return rc;
 }
 
 /* SET MIRROR mirror name = text. */

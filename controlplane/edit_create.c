@@ -45,15 +45,21 @@ take_sign(struct edit_cursor *c, char sign)
 }
 
 static bool
-take_keyword(struct edit_cursor *c, const char *keyword)
+is_keyword(const struct edit_cursor *c, const char *keyword)
 {
 	const struct statement_token *t = &c->st->tokens[c->at];
 
-	if (c->at >= c->st->n_tokens || t->kind != STATEMENT_WORD ||
-		strcasecmp(t->text, keyword) != 0)
-		return false;
-	c->at++;
-	return true;
+	return c->at < c->st->n_tokens && t->kind == STATEMENT_WORD &&
+	       strcasecmp(t->text, keyword) == 0;
+}
+
+static bool
+take_keyword(struct edit_cursor *c, const char *keyword)
+{
+	bool is_there = is_keyword(c, keyword);
+
+	c->at += is_there;
+	return is_there;
 }
 
 /* A word or a quoted text; NULL: something else is there. */
@@ -114,6 +120,22 @@ edit_read_mirror(const struct edit_mirror *m, struct config_mirror *mirror, stru
 	return 0;
 }
 
+/* WEIGHT with its number, if it is there; 0 or -EINVAL. */
+static int
+read_weight(struct edit_cursor *c, struct edit_mirror *m)
+{
+	char expected[SETTING_EXPECTED_MAX];
+
+	if (!take_keyword(c, "WEIGHT"))
+		return 0;
+	m->weight = take_text(c);
+	if (m->weight != NULL)
+		return 0;
+	return err_set(c->err, "found \"%.40s\" after WEIGHT, expected %s", next(c),
+		setting_expected(
+			setting_find(SETTING_SCOPE_MIRROR, "weight"), expected, sizeof(expected)));
+}
+
 /* One of the list; called by number where it has no name. */
 static int
 read_mirror(struct edit_cursor *c, struct creation *new)
@@ -125,18 +147,16 @@ read_mirror(struct edit_cursor *c, struct creation *new)
 	m.name = name;
 	if (m.address == NULL || new->service.n_mirrors == KARMALB_MIRRORS_MAX)
 		return err_set(c->err, "found \"%.40s\", expected a mirror's address", next(c));
-	if (!take_keyword(c, "WEIGHT")) {
+	if (!is_keyword(c, "WEIGHT")) {
 		const char *second = take_text(c);
 
 		if (second != NULL) {
 			m.name = m.address;
 			m.address = second;
 		}
-		if (second != NULL && take_keyword(c, "WEIGHT"))
-			m.weight = take_text(c);
-	} else {
-		m.weight = take_text(c);
 	}
+	if (read_weight(c, &m) < 0)
+		return -EINVAL;
 	return edit_read_mirror(&m, &new->mirrors[new->service.n_mirrors++], c->err);
 }
 
@@ -158,7 +178,9 @@ read_mirrors(struct edit_cursor *c, struct creation *new)
 static int
 read_settings(struct edit_cursor *c, struct config_service *s)
 {
-	while (c->at < c->st->n_tokens) {
+	bool is_more = c->at < c->st->n_tokens;
+
+	while (is_more) {
 		const char *name = take_text(c), *text;
 		struct setting_change change;
 
@@ -168,7 +190,7 @@ read_settings(struct edit_cursor *c, struct config_service *s)
 		if (settings_set(&s->settings, name, text, &change, c->err) < 0)
 			return -EINVAL;
 		s->own |= setting_bit(change.setting);
-		take_sign(c, ',');
+		is_more = take_sign(c, ',') || c->at < c->st->n_tokens;
 	}
 	return 0;
 }

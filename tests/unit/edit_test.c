@@ -377,6 +377,44 @@ START_TEST(a_reset_service_is_as_in_the_file_whatever_was_done_to_it)
 }
 END_TEST
 
+/* Counters such as ag_0_hostname are numbered in the order of services. */
+START_TEST(a_reset_service_keeps_its_place)
+{
+	assert_done("CREATE SERVICE s LISTEN '192.0.2.2:80/tcp' MIRRORS ('10.0.0.1')");
+	assert_done("ALTER SERVICE web.1 DROP MIRROR m1");
+	assert_done("RESET SERVICE web.1");
+	ck_assert_str_eq(config->services[0].name, "web.1");
+	ck_assert_uint_eq(config->services[0].n_mirrors, 2);
+	assert_refused("RESET SERVICE s",
+		"the configuration file has no service \"s\"; DROP SERVICE drops it");
+}
+END_TEST
+
+START_TEST(an_optional_word_wants_what_belongs_to_it)
+{
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS ('10.0.0.1' WEIGHT)",
+		"found \")\" after WEIGHT, expected a whole number from 1 to 1000");
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' "
+		       "MIRRORS (a '10.0.0.1' WEIGHT, '10.0.0.2')",
+		"found \",\" after WEIGHT, expected a whole number from 1 to 1000");
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS (a '10.0.0.1' WEIGHT",
+		"found \"the end of the statement\" after WEIGHT, expected a whole number from 1 "
+		"to 1000");
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS ('10.0.0.1') dead_after",
+		"found \"the end of the statement\", expected setting = 'value'");
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp' MIRRORS ('10.0.0.1') "
+		       "dead_after = 3,",
+		"found \"the end of the statement\", expected setting = 'value'");
+	assert_refused("CREATE SERVICE x LISTEN '192.0.2.9:80/tcp', MIRRORS ('10.0.0.1')",
+		"LISTEN 'MIRRORS': expected address:port/protocol, such as \"192.0.2.10:80/tcp\"");
+	ck_assert_int_lt(run("ALTER SERVICE web.1 ADD MIRROR m9 '10.0.0.9' WEIGHT"), 0);
+	ck_assert_int_lt(run("ALTER SERVICE web.1 LISTEN '192.0.2.9:80/tcp',"), 0);
+	ck_assert_int_lt(run("SET MIRROR web.1.m1 STATE = drain WITHIN"), 0);
+	ck_assert_int_lt(run("SET MIRROR web.1.m1 STATE = drain UNTIL"), 0);
+	ck_assert_uint_eq(n_differences(file, config), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -393,6 +431,8 @@ main(void)
 		what_a_setting_cannot_do_is_said_with_what_can,
 		the_last_mirror_goes_only_with_its_service,
 		a_reset_service_is_as_in_the_file_whatever_was_done_to_it,
+		a_reset_service_keeps_its_place,
+		an_optional_word_wants_what_belongs_to_it,
 		NULL,
 	};
 	Suite *suite = suite_create("edit");
