@@ -26,8 +26,9 @@
 struct waiting {
 	struct command_request request;
 	const struct render *render;
-	const char *note; /* what to know beside: "Not saved" */
-	char *left_out;   /* of what was saved; NULL: nothing */
+	const char *note;        /* what to know of a change: "Not saved" */
+	const char *note_anyway; /* and whether or not there was one */
+	char *left_out;          /* of what was saved; NULL: nothing */
 };
 
 static void
@@ -39,7 +40,7 @@ wait_for(const struct command_call *call, const char *note)
 	struct waiting *w = malloc(sizeof(*w));
 
 	if (w != NULL)
-		*w = (struct waiting){*call->request, call->render, note, NULL};
+		*w = (struct waiting){*call->request, call->render, note, "", NULL};
 	return w;
 }
 
@@ -105,11 +106,23 @@ run_edit(const struct command_call *call, int (*run)(struct edit *e, struct err 
 COMMANDS(X)
 #undef X
 
+/* After RELOAD CONFIRM. */
+static const char *
+note_on_confirm(const struct intent *intent)
+{
+	struct status_reload reload;
+
+	intent_reload_result(intent, &reload);
+	return reload.confirm_left_us > 0 ? ". Back again in time unless CONFIRM RELOAD comes"
+					  : ". Nothing waits for CONFIRM RELOAD";
+}
+
 int
 command_reload(const struct command_call *call)
 {
 	const char *within = statement_argument(call->statement, "duration");
-	char what[300], *text;
+	char what[300];
+	struct intent_said said;
 	uint64_t within_us = 0;
 	struct err err;
 	struct waiting *w;
@@ -122,23 +135,22 @@ command_reload(const struct command_call *call)
 	if (within != NULL && (within_us == 0 || within_us > CONFIRM_MAX_US))
 		return command_refuse(
 			call, COMMAND_WRONG, "WITHIN: expected more than 0, at most 1d");
-	w = wait_for(
-		call, within != NULL ? ". Back again in time unless CONFIRM RELOAD comes" : "");
+	w = wait_for(call, "");
 	if (w == NULL)
 		return refuse(call, -ENOMEM, "out of memory");
 	author.arg = w;
-	rc = intent_reload(call->commands->intent, within_us, &author, &text);
+	rc = intent_reload(call->commands->intent, within_us, &author, &said);
 	if (rc == 0) {
-		w->left_out = text;
+		w->note_anyway = within != NULL ? note_on_confirm(call->commands->intent) : "";
+		w->left_out = said.line;
 		return COMMAND_LATER;
 	}
 	free(w);
-	if (call->request->is_json || text == NULL)
-		rc = refuse(call, rc, text != NULL ? text : "out of memory");
+	if (call->request->is_json || said.lines == NULL)
+		rc = refuse(call, rc, said.line != NULL ? said.line : "out of memory");
 	else
-		fprintf(call->out, "%s%snothing has changed\n", text,
-			text[strlen(text) - 1] == '\n' ? "" : "\n");
-	free(text);
+		fprintf(call->out, "%snothing has changed\n", said.lines);
+	intent_said_fini(&said);
 	return rc < 0 ? COMMAND_WRONG : rc;
 }
 
@@ -160,8 +172,9 @@ command_confirm_reload(const struct command_call *call)
 	if (intent_confirm(call->commands->intent, &err) < 0)
 		return refuse(call, -EINVAL, err.sentence);
 	log_info("audit: user id %u: CONFIRM RELOAD", call->request->uid);
-	history_add(HISTORY_RELOAD, "user id %u: CONFIRM RELOAD: it stays", call->request->uid);
-	return answer(call, "confirmed: it stays");
+	history_add(
+		HISTORY_RELOAD, "user id %u: CONFIRM RELOAD: the reload stays", call->request->uid);
+	return answer(call, "confirmed: the reload stays in force");
 }
 
 int
@@ -220,10 +233,12 @@ tell(const struct waiting *w, const struct intent_outcome *outcome, char *senten
 	size_t n;
 
 	if (outcome->n_changes == 0)
-		n = (size_t)snprintf(sentence, size, "Nothing to change: it is so already");
+		n = (size_t)snprintf(
+			sentence, size, "Nothing to change: it is so already%s", w->note_anyway);
 	else
-		n = (size_t)snprintf(sentence, size, "%u change%s: %s%s", outcome->n_changes,
-			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note);
+		n = (size_t)snprintf(sentence, size, "%u change%s: %s%s%s", outcome->n_changes,
+			outcome->n_changes == 1 ? "" : "s", outcome->sentence, w->note,
+			w->note_anyway);
 	if (w->left_out != NULL && n < size)
 		snprintf(sentence + n, size - n, ". L%s", w->left_out + 1);
 }

@@ -107,8 +107,6 @@ add_reload(struct pairs *pairs, const struct intent *intent)
 	pairs_add_text(pairs, "reload_", "message", r.sentence);
 	pairs_add_count(pairs, "", "reloads_ok", r.n_ok);
 	pairs_add_count(pairs, "", "reloads_failed", r.n_failed);
-	pairs_add_number(
-		pairs, "reload_", "seconds", (double)r.took_us / (double)KARMALB_SECOND, 3);
 	pairs_add_number(pairs, "reload_", "confirm_left_seconds",
 		(double)r.confirm_left_us / (double)KARMALB_SECOND, 1);
 }

@@ -158,6 +158,10 @@ config_print(const struct config *config, FILE *out);
 void
 config_errors_print(const struct config_errors *errors, FILE *out);
 
+/* The same on one line and without source lines: "error; error". */
+void
+config_errors_print_line(const struct config_errors *errors, FILE *out);
+
 /* --check and --dataplane-arguments: print to stdout, errors to stderr; return an exit status. */
 int
 config_check_command(const char *path);

@@ -97,3 +97,15 @@ config_errors_print(const struct config_errors *errors, FILE *out)
 	if (errors->n_more > 0)
 		fprintf(out, "and %u more\n", errors->n_more);
 }
+
+void
+config_errors_print_line(const struct config_errors *errors, FILE *out)
+{
+	char text[ERR_TEXT_MAX];
+
+	for (unsigned i = 0; i < errors->n_errors; i++)
+		fprintf(out, "%s%s", i > 0 ? "; " : "",
+			err_format(&errors->errors[i], text, sizeof(text)));
+	if (errors->n_more > 0)
+		fprintf(out, "; and %u more", errors->n_more);
+}

@@ -81,15 +81,23 @@ int
 intent_change(struct intent *i, struct config *wanted, const struct intent_author *author,
 	struct err *err);
 
+/* What there is to say of a reload beside how it ended; NULL: nothing. */
+struct intent_said {
+	char *line;  /* refused: all that is wrong; taken: what was left out of what was saved */
+	char *lines; /* refused: all that is wrong with the file, for eyes */
+};
+
+/* Frees what it holds. */
+void
+intent_said_fini(struct intent_said *said);
+
 /*
  * Reads the file and what was saved anew.  'within_us' > 0: back again by itself unless
- * intent_confirm() comes before.  0 or a negative errno as above; then 'text', to be freed, holds
- * all that is wrong, a line each.  With 0 it says what was left out of what was saved; NULL:
- * nothing.
+ * intent_confirm() comes before; not where nothing changes.  0 or a negative errno as above.
  */
 int
-intent_reload(
-	struct intent *i, uint64_t within_us, const struct intent_author *author, char **text);
+intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *author,
+	struct intent_said *said);
 
 /* -EINVAL with a sentence: no reload waits for that. */
 int

@@ -16,6 +16,7 @@
 #include "history.h"
 #include "intent_inside.h"
 #include "log.h"
+#include "plan.h"
 
 /* Keeps how a reload went, for status and history, and logs it. */
 static void
@@ -52,9 +53,17 @@ intent_status(const struct intent *i)
 	return status;
 }
 
+void
+intent_said_fini(struct intent_said *said)
+{
+	free(said->line);
+	free(said->lines);
+	*said = (struct intent_said){NULL, NULL};
+}
+
 /* All that is wrong with the file as text; to be freed. */
 static char *
-errors_text(const struct config_errors *errors)
+errors_text(const struct config_errors *errors, void (*print)(const struct config_errors *, FILE *))
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -62,7 +71,7 @@ errors_text(const struct config_errors *errors)
 
 	if (out == NULL)
 		return NULL;
-	config_errors_print(errors, out);
+	print(errors, out);
 	fclose(out);
 	return text;
 }
@@ -76,7 +85,7 @@ struct loaded {
 };
 
 static int
-load(struct intent *i, struct loaded *l, char **text, struct err *err)
+load(struct intent *i, struct loaded *l, struct intent_said *said, struct err *err)
 {
 	struct config_errors errors;
 	int rc;
@@ -84,7 +93,8 @@ load(struct intent *i, struct loaded *l, char **text, struct err *err)
 	err_set(err, "out of memory");
 	l->file = config_load(i->options.config_path, &errors);
 	if (l->file == NULL) {
-		*text = errors_text(&errors);
+		said->line = errors_text(&errors, config_errors_print_line);
+		said->lines = errors_text(&errors, config_errors_print);
 		err_set(err, "%s", errors.errors[0].sentence);
 		return -EINVAL;
 	}
@@ -226,10 +236,24 @@ turn_to(struct intent *i, struct config *wanted, const struct config *file,
 	return rc;
 }
 
-/* With 0, 'text' says what was left out. */
+/* Whether 'wanted' is in force otherwise than what is now; true when that cannot be said. */
+static bool
+is_another(struct intent *i, const struct config *wanted)
+{
+	struct plan plan;
+	bool is_another;
+
+	if (plan_make(&plan, balance_config(i->options.balance), wanted) < 0)
+		return true;
+	is_another = plan.n_changes > plan.n_restarts;
+	plan_fini(&plan);
+	return is_another;
+}
+
+/* With 0, '*said' is what was left out. */
 static int
 take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent_author *author,
-	char **text, struct err *err)
+	char **said, struct err *err)
 {
 	char sentence[800], *left_out;
 	const struct turn turn = {
@@ -251,7 +275,7 @@ take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent
 		left_out != NULL ? "; " : "", left_out != NULL ? left_out : "");
 	rc = turn_to(i, l->wanted, l->file, author, &turn, err);
 	if (rc == 0) {
-		*text = left_out;
+		*said = left_out;
 		return 0;
 	}
 	free(left_out);
@@ -261,30 +285,33 @@ take(struct intent *i, struct loaded *l, uint64_t within_us, const struct intent
 }
 
 int
-intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *author, char **text)
+intent_reload(struct intent *i, uint64_t within_us, const struct intent_author *author,
+	struct intent_said *said)
 {
 	struct loaded l = {.began_us = karmalb_now_us()};
 	char sentence[ERR_TEXT_MAX];
 	struct err err;
 	int rc;
 
-	*text = NULL;
+	*said = (struct intent_said){NULL, NULL};
 	if (i->back.config != NULL) {
 		err_set(&err, "the last reload still waits for CONFIRM RELOAD");
 		rc = -EINVAL;
 	} else {
-		rc = load(i, &l, text, &err);
+		rc = load(i, &l, said, &err);
+		if (rc == 0 && !is_another(i, l.wanted))
+			within_us = 0;
 		if (rc == 0)
-			rc = take(i, &l, within_us, author, text, &err);
+			rc = take(i, &l, within_us, author, &said->line, &err);
 	}
 	if (rc == 0)
 		return 0;
 	snprintf(sentence, sizeof(sentence), "refused, nothing has changed: %s",
-		*text != NULL ? *text : err.sentence);
+		said->line != NULL ? said->line : err.sentence);
 	note(i, false, author->what, sentence);
 	i->reload.took_us = karmalb_now_us() - l.began_us;
-	if (*text == NULL)
-		*text = strdup(err.sentence);
+	if (said->line == NULL)
+		said->line = strdup(err.sentence);
 	return rc;
 }
 

@@ -62,12 +62,12 @@ on_sighup(evutil_socket_t number, short what, void *arg)
 {
 	static const struct intent_author author = {.what = "reload (SIGHUP)"};
 	struct program *p = arg;
-	char *text;
+	struct intent_said said;
 
 	(void)number;
 	(void)what;
-	intent_reload(p->intent, 0, &author, &text);
-	free(text);
+	intent_reload(p->intent, 0, &author, &said);
+	intent_said_fini(&said);
 }
 
 /* Timers to the microsecond, for block borders are compared with the same clock. */

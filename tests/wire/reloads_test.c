@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <check.h>
 
@@ -132,7 +133,7 @@ START_TEST(a_confirmed_reload_stays)
 	reload = web_send_change("RELOAD CONFIRM WITHIN 2s");
 	fake_apply(&web.fake, reload.intent);
 	web_assert_told(&reload, "in force after");
-	web_assert_shows("CONFIRM RELOAD", "it stays");
+	web_assert_shows("CONFIRM RELOAD", "confirmed: the reload stays in force.\n");
 	ck_assert_ptr_null(fake_next_intent(&web.fake, 2500));
 	assert_reloads("1", "0");
 }
@@ -155,6 +156,36 @@ START_TEST(a_way_back_that_is_turned_down_leaves_the_reload)
 	web_assert_shows("SHOW DIFF", "In force is what the configuration file says");
 	assert_reloads("1", "1");
 	web_assert_shows("SHOW STATUS", "the way back was turned down");
+}
+END_TEST
+
+START_TEST(a_reload_that_changes_nothing_waits_for_nobody)
+{
+	web_begin();
+	web_assert_shows("RELOAD CONFIRM WITHIN 1s",
+		"Nothing to change: it is so already. Nothing waits for CONFIRM RELOAD.\n");
+	web_assert_shows("CONFIRM RELOAD", "no reload waits to be confirmed");
+	ck_assert_ptr_null(fake_next_intent(&web.fake, 1500));
+	assert_reloads("1", "0");
+}
+END_TEST
+
+/* Of a file with many mistakes each is told; for programs, log and events on one line. */
+START_TEST(all_mistakes_of_a_file_are_told_on_one_line)
+{
+	static const char both[] = ": dead_after = 0: expected a whole number from 1 to 1000; ";
+	const char *answer;
+
+	web_begin();
+	fake_configure(&web.fake,
+		"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; dead_after = 0;\n"
+		" nonsense = 1; mirrors = ( { name = \"m1\"; address = \"10.0.0.1\"; } ); }");
+	answer = web_read_answer(web_ask_json("RELOAD"));
+	web_assert_says(answer, both);
+	ck_assert_ptr_null(strstr(answer, "x0a"));
+	web_assert_shows("SHOW EVENTS", both);
+	web_expect_in_log(both, 1);
+	web_assert_shows("RELOAD", "from 1 to 1000\n/tmp/karmalb-wire-");
 }
 END_TEST
 
@@ -192,6 +223,8 @@ main(void)
 	tcase_add_test(tc, a_confirmed_reload_stays);
 	tcase_add_test(tc, a_way_back_that_is_turned_down_leaves_the_reload);
 	tcase_add_test(tc, a_lost_data_plane_turns_nothing_down);
+	tcase_add_test(tc, a_reload_that_changes_nothing_waits_for_nobody);
+	tcase_add_test(tc, all_mistakes_of_a_file_are_told_on_one_line);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
 

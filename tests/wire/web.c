@@ -94,8 +94,9 @@ web_apply_and_free(struct intent *intent)
 	intent_free(intent);
 }
 
-int
-web_ask(const char *statement)
+/* 'header' is a line of its own, or nothing. */
+static int
+ask(const char *statement, const char *header)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -108,10 +109,22 @@ web_ask(const char *statement)
 		usleep(10000);
 	}
 	dprintf(fd,
-		"POST /cli HTTP/1.1\r\nHost: karmalb\r\nConnection: close\r\n"
+		"POST /cli HTTP/1.1\r\nHost: karmalb\r\nConnection: close\r\n%s"
 		"Content-Length: %zu\r\n\r\n%s",
-		strlen(statement), statement);
+		header, strlen(statement), statement);
 	return fd;
+}
+
+int
+web_ask(const char *statement)
+{
+	return ask(statement, "");
+}
+
+int
+web_ask_json(const char *statement)
+{
+	return ask(statement, "Accept: application/json\r\n");
 }
 
 const char *

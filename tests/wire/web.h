@@ -48,6 +48,9 @@ web_apply_and_free(struct intent *intent);
 /* Sends a statement to control.sock; the answer is read by web_read_answer(). */
 int
 web_ask(const char *statement);
+/* The same with an answer for programs. */
+int
+web_ask_json(const char *statement);
 /* The whole answer; valid until the next call. */
 const char *
 web_read_answer(int fd);
