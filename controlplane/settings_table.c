@@ -90,7 +90,8 @@ const struct setting settings[] = {
 	{IN_PORT(CHOICE, rx_checksum), .default_text = "auto", .choices = rx_checksum_choices,
 		.help = "Whether received checksums are finished; auto: partial on veth, else wire"},
 	{IN_PORT(CHOICE, reply_via), .default_text = "learned", .choices = reply_via_choices,
-		.help = "Replies go to the MAC that the client came from, or by the kernel's route"},
+		.help = "Replies go to the MAC that the client came from, or to the default "
+			"route's gateway"},
 	{IN_PORT(CHOICE, default_route), .default_text = "refuse", .choices = default_route_choices,
 		.help = "Whether the interface may be the one of the host's default route"},
 
