@@ -28,8 +28,14 @@ static int
 change(const struct command_call *call, const char *name, const char *value);
 static void
 on_done(void *arg, const struct balance_outcome *outcome);
-static const char *
-configured_text(const struct config *config, const struct balance_outcome *outcome, char *text);
+
+/* What a configuration says about the setting that was changed. */
+struct said {
+	char text[SETTING_TEXT_MAX];
+	bool is_so; /* as it is now, and of this service itself */
+};
+static void
+look_up(const struct config *config, const struct balance_outcome *outcome, struct said *said);
 static void
 audit(const struct command_request *request, const struct balance_outcome *outcome);
 
@@ -81,11 +87,13 @@ static void
 on_done(void *arg, const struct balance_outcome *outcome)
 {
 	struct pending *pending = arg;
-	char file_text[SETTING_TEXT_MAX];
+	const struct config *file = intent_file(pending->commands->intent);
+	const struct config *start = intent_saved(pending->commands->intent);
+	struct said in_file, at_start;
 	char line[2 * SETTING_TEXT_MAX + 2 * KARMALB_NAME_MAX];
 	const struct setting_change *change = &outcome->change;
 	const struct change_words words = {
-		.action = change->is_changed ? "changed" : "unchanged",
+		.action = change->is_changed || change->is_pinned ? "changed" : "unchanged",
 		.kind = "service",
 		.name = (char *)outcome->service,
 		.setting = change->setting->name,
@@ -98,8 +106,9 @@ on_done(void *arg, const struct balance_outcome *outcome)
 		.setting = outcome->change.setting->name,
 		.old_text = outcome->change.old_text,
 		.new_text = outcome->change.new_text,
-		.file_text =
-			configured_text(intent_file(pending->commands->intent), outcome, file_text),
+		.is_pinned = outcome->change.is_pinned,
+		.file_text = in_file.text,
+		.start_text = at_start.text,
 		.is_in_force =
 			outcome->result == BALANCE_IN_FORCE || outcome->result == BALANCE_UNCHANGED,
 		.epoch = outcome->epoch,
@@ -110,8 +119,16 @@ on_done(void *arg, const struct balance_outcome *outcome)
 	enum command_result result = command_result_of(outcome->result);
 	struct command_body body;
 
-	snprintf(line, sizeof(line), "service %s: %s %s -> %s", outcome->service,
-		change->setting->name, change->old_text, change->new_text);
+	snprintf(line, sizeof(line), "service %s: %s %s%s%s", outcome->service,
+		change->setting->name, change->old_text,
+		change->is_changed || !change->is_pinned ? " -> " : "",
+		change->is_changed || !change->is_pinned ? change->new_text
+							 : " (the service's own from now on)");
+	look_up(file, outcome, &in_file);
+	look_up(start != NULL ? start : file, outcome, &at_start);
+	config_free(start);
+	rendered.is_in_file = in_file.is_so;
+	rendered.is_saved = at_start.is_so;
 	audit(&pending->request, outcome);
 	if (command_body_open(&body) != NULL) {
 		if (result == COMMAND_NOT_NOW)
@@ -123,15 +140,21 @@ on_done(void *arg, const struct balance_outcome *outcome)
 	free(pending);
 }
 
-/* What the file says about the setting that was changed. */
-static const char *
-configured_text(const struct config *config, const struct balance_outcome *outcome, char *text)
+static void
+look_up(const struct config *config, const struct balance_outcome *outcome, struct said *said)
 {
-	for (unsigned i = 0; i < config->n_services; i++)
-		if (strcmp(config->services[i].name, outcome->service) == 0)
-			return setting_format(outcome->change.setting,
-				&config->services[i].settings, text, SETTING_TEXT_MAX);
-	return "nothing of this service";
+	const struct setting *setting = outcome->change.setting;
+
+	*said = (struct said){.text = "nothing of this service"};
+	for (unsigned i = 0; i < config->n_services; i++) {
+		const struct config_service *s = &config->services[i];
+
+		if (strcmp(s->name, outcome->service) != 0)
+			continue;
+		setting_format(setting, &s->settings, said->text, sizeof(said->text));
+		said->is_so = (s->own & setting_bit(setting)) != 0 &&
+			      strcmp(said->text, outcome->change.new_text) == 0;
+	}
 }
 
 static void

@@ -195,6 +195,7 @@ config_edit_setting(struct config *config, const char *service, const char *name
 		return -ENOENT;
 	if (settings_set(&s->settings, name, text, change, err) < 0)
 		return -EINVAL;
+	change->is_pinned = (s->own & setting_bit(change->setting)) == 0;
 	s->own |= setting_bit(change->setting);
 	return 0;
 }

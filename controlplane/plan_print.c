@@ -98,16 +98,31 @@ print_mirror(const struct plan_change *c, FILE *out)
 			(unsigned long long)m->weight);
 }
 
+/* Whose a value is may change and the value not. */
+static void
+print_own(const struct plan_change *c, FILE *out)
+{
+	bool was_own = (c->service_was->own & setting_bit(c->setting)) != 0;
+	char was[SETTING_TEXT_MAX], is[SETTING_TEXT_MAX];
+
+	setting_format(c->setting, c->base_was, was, sizeof(was));
+	setting_format(c->setting, c->base, is, sizeof(is));
+	fprintf(out, "service %s: %s %s", c->service->name, c->setting->name, was);
+	if (strcmp(was, is) != 0)
+		fprintf(out, " -> %s", is);
+	else if (c->is_own && !was_own)
+		fputs(" (the service's own from now on)", out);
+	if (!c->is_own)
+		fputs(" (as in defaults from now on)", out);
+}
+
 static void
 print_setting(const struct plan *plan, const struct plan_change *c, FILE *out)
 {
 	unsigned n_followers = 0;
 
 	if (c->kind == PLAN_SETTING) {
-		fprintf(out, "service %s: ", c->service->name);
-		print_values(c, out);
-		if (!c->is_own)
-			fputs(" (as in defaults from now on)", out);
+		print_own(c, out);
 		return;
 	}
 	for (unsigned i = 0; i < plan->to->n_services; i++)

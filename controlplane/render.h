@@ -21,7 +21,11 @@ struct render_change {
 	const char *service, *setting;
 	const char *old_text, *new_text;  /* equal: nothing changed */
 	const struct change_words *words; /* the same in fields: one */
-	const char *file_text;            /* what the configuration file says */
+	bool is_pinned;         /* it was as in defaults until now, and is the service's own */
+	const char *file_text;  /* what the configuration file says */
+	const char *start_text; /* what the next start has: that, then what was saved */
+	bool is_in_file;        /* the file says the new one, of this service itself */
+	bool is_saved;          /* likewise the next start */
 	bool is_in_force;
 	uint32_t epoch; /* 0: none */
 	double took_ms;

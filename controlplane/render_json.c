@@ -361,14 +361,14 @@ static void
 print_change(FILE *out, const struct render_change *change)
 {
 	struct json_object *object = json_object_new_object();
-	bool is_saved = strcmp(change->file_text, change->new_text) == 0;
 
 	add(object, "service", string(change->service));
 	add(object, "setting", string(change->setting));
 	add(object, "old", string(change->old_text));
 	add(object, "new", string(change->new_text));
 	add_force(object, change->is_in_force, change->took_ms, change->epoch);
-	add(object, "saved", json_object_new_boolean(is_saved));
+	add(object, "saved", json_object_new_boolean(change->is_saved));
+	add(object, "became_own", json_object_new_boolean(change->is_pinned));
 	add(object, "configured", string(change->file_text));
 	add(object, "changes", changes(change->words, 1));
 	add(object, "sentence", string(change->sentence));

@@ -257,6 +257,25 @@ print_pairs(FILE *out, const struct pairs *pairs)
 	columns_free(c);
 }
 
+/* How long it lasts. */
+static void
+print_saved(FILE *out, const struct render_change *change)
+{
+	if (change->is_saved && change->is_in_file)
+		fputs(". The configuration file says so too.\n", out);
+	else if (change->is_saved)
+		fprintf(out, ". Saved; the configuration file itself says %s.\n",
+			change->file_text);
+	else if (strcmp(change->start_text, change->new_text) == 0)
+		fputs(". Not saved: the next start takes it from defaults again.\n", out);
+	else if (strcmp(change->start_text, change->file_text) == 0)
+		fprintf(out, ". Not saved: the configuration file still says %s.\n",
+			change->file_text);
+	else
+		fprintf(out, ". Not saved: what SAVE CONFIG kept still says %s.\n",
+			change->start_text);
+}
+
 static void
 print_change(FILE *out, const struct render_change *change)
 {
@@ -264,15 +283,13 @@ print_change(FILE *out, const struct render_change *change)
 
 	fprintf(out, "%s: %s ", change->service, change->setting);
 	if (strcmp(change->old_text, change->new_text) == 0)
-		fprintf(out, "was %s already", change->new_text);
+		fprintf(out, "was %s already%s", change->new_text,
+			change->is_pinned ? ", as in defaults; from now on it is the service's own"
+					  : "");
 	else
 		fprintf(out, "%s -> %s, %s", change->old_text, change->new_text,
 			text_escape(change->sentence, sentence, sizeof(sentence)));
-	if (strcmp(change->file_text, change->new_text) == 0)
-		fputs(". The configuration file says so too.\n", out);
-	else
-		fprintf(out, ". Not saved: the configuration file still says %s.\n",
-			change->file_text);
+	print_saved(out, change);
 }
 
 static void

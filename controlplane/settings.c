@@ -333,6 +333,7 @@ settings_set(struct service_settings *service, const char *name, const char *tex
 	change->setting = s;
 	setting_format(s, service, change->old_text, sizeof(change->old_text));
 	setting_format(s, &changed, change->new_text, sizeof(change->new_text));
+	change->is_pinned = false;
 	change->is_changed = strcmp(change->old_text, change->new_text) != 0;
 	*service = changed;
 	return 0;

@@ -216,6 +216,7 @@ settings_set_defaults(enum setting_scope scope, void *base);
 struct setting_change {
 	const struct setting *setting;
 	bool is_changed; /* false: it had that value already */
+	bool is_pinned;  /* of a service: it was as in defaults until now */
 	char old_text[SETTING_TEXT_MAX];
 	char new_text[SETTING_TEXT_MAX];
 };

@@ -197,6 +197,28 @@ START_TEST(a_service_keeps_its_own_value_when_the_default_changes)
 }
 END_TEST
 
+START_TEST(whose_a_value_is_is_told_too)
+{
+	const struct config *a = load(base);
+	struct config *b = config_copy(a);
+	struct setting_change change;
+
+	ck_assert_int_eq(config_edit_setting(b, "search", "dead_after", "4", &change, &err), 0);
+	ck_assert(change.is_pinned);
+	ck_assert(!change.is_changed);
+	assert_says(a, b, "service search: dead_after 4 (the service's own from now on)\n",
+		"SET SERVICE search dead_after = '4';\n");
+	assert_says(b, a, "service search: dead_after 4 (as in defaults from now on)\n",
+		"ALTER SERVICE search DEFAULT dead_after;\n");
+	ck_assert_int_eq(config_edit_setting(b, "search", "dead_after", "5", &change, &err), 0);
+	ck_assert(!change.is_pinned);
+	assert_says(a, b, "service search: dead_after 4 -> 5\n",
+		"SET SERVICE search dead_after = '5';\n");
+	config_free(b);
+	config_free(a);
+}
+END_TEST
+
 START_TEST(a_mirror_called_otherwise_stays_itself)
 {
 	const struct config *a = load(base);
@@ -388,6 +410,7 @@ main(void)
 		each_change_is_told_as_old_and_new,
 		another_end_of_a_drain_is_a_change,
 		a_service_keeps_its_own_value_when_the_default_changes,
+		whose_a_value_is_is_told_too,
 		a_mirror_called_otherwise_stays_itself,
 		what_takes_a_restart_is_told_and_left,
 		groups_of_people_take_no_restart,

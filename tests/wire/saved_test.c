@@ -86,6 +86,29 @@ START_TEST(a_reload_says_what_it_left_out)
 }
 END_TEST
 
+START_TEST(a_change_is_answered_with_what_the_next_start_has)
+{
+	web_begin();
+	web_assert_shows("SET SERVICE web dead_after = 4",
+		"web: dead_after was 4 already, as in defaults; from now on it is the service's "
+		"own. Not saved: the next start takes it from defaults again.\n");
+	web_assert_shows(
+		"SHOW DIFF", "service web: dead_after 4 (the service's own from now on)\n");
+	web_assert_shows("SET GLOBAL dead_after = 9", "(0 of 1 services have no value of their");
+	web_assert_shows("SET SERVICE web dead_after = 5",
+		". Not saved: the configuration file still says 4.\n");
+	web_assert_shows("SAVE CONFIG", "2 statements saved");
+	web_assert_shows("SET SERVICE web dead_after = 5",
+		"was 5 already. Saved; the configuration file itself says 4.\n");
+	web_assert_says(
+		web_read_answer(web_ask_json("SET SERVICE web dead_after = 5")), "\"saved\": true");
+	web_assert_shows("SET SERVICE web dead_after = 6",
+		". Not saved: what SAVE CONFIG kept still says 5.\n");
+	web_assert_shows("SET SERVICE web ha_strategy = nodeads",
+		"was nodeads already. The configuration file says so too.\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -99,6 +122,7 @@ main(void)
 	tcase_add_test(tc, a_saved_line_that_this_version_cannot_do_does_not_keep_it_from_starting);
 	tcase_add_test(tc, mirrors_that_were_all_replaced_are_there_again_at_start);
 	tcase_add_test(tc, a_reload_says_what_it_left_out);
+	tcase_add_test(tc, a_change_is_answered_with_what_the_next_start_has);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
 
