@@ -176,6 +176,11 @@ command_why(const struct command_call *call)
 				add_why(&table, call, s, &s->mirrors[k]);
 		}
 	}
+	if (name != NULL && table.n_cells == 0 && strchr(name, ':') != NULL)
+		return command_refuse(call, COMMAND_WRONG,
+			"\"%.60s\" is no mirror; where a client's connection to a service goes is "
+			"told by EXPLAIN '%.60s' TO service",
+			name, name);
 	if (name != NULL && table.n_cells == 0)
 		return command_refuse_mirror(call, name);
 	return answer(call, &table);

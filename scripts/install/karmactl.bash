@@ -3,7 +3,7 @@
 # bash completion of karmactl: what may stand next in a statement is karmactl's own table of them, and
 # the names there are at present are the running control plane's.
 _karmactl() {
-	local line words=() socket=() word i
+	local words=() socket=() word i text='' typed
 	local current=${COMP_WORDS[COMP_CWORD]}
 	if [[ $current == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--execute --socket --json --tsv --count --help --version' \
@@ -22,9 +22,19 @@ _karmactl() {
 		*) words+=("${COMP_WORDS[i]}") ;;
 		esac
 	done
-	line="${words[*]} $current"
+	# bash parts words at colons, too: 10.0.0.11 : 80.  What stands before the last is typed already.
+	for word in "${words[@]}" "$current"; do
+		if [[ $text == *: || $word == : ]]; then
+			text+=$word
+		else
+			text+=${text:+ }$word
+		fi
+	done
+	word=${text##* }
+	typed=''
+	[[ $word != *:* ]] || typed=${word%"${word##*:}"}
 	while IFS= read -r word; do
-		COMPREPLY+=("$word")
-	done < <("${COMP_WORDS[0]}" "${socket[@]}" --complete="$line" 2>/dev/null)
+		COMPREPLY+=("${word#"$typed"}")
+	done < <("${COMP_WORDS[0]}" "${socket[@]}" --complete="$text" 2>/dev/null)
 }
 complete -F _karmactl karmactl

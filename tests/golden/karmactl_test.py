@@ -197,6 +197,15 @@ class Shell(unittest.TestCase):
                                            path=controlplane.path), ["true", "false"])
             self.assertIn("mirrors", self.complete("help", "show", "m", path=controlplane.path))
 
+    def test_words_with_colons_are_whole_though_bash_parts_them(self):
+        with PROGRAMS.controlplane() as controlplane:
+            self.assertEqual(self.complete("show", "agent", "10.99.1.14", ":", "8",
+                                           path=controlplane.path), ["80"])
+            self.assertEqual(self.complete("show", "agent", "10.99.1.14", ":",
+                                           path=controlplane.path), ["80"])
+            self.assertEqual(self.complete("explain", "192.0.2.1", ":", "5", "to", "10.99.0.10",
+                                           ":", "80/t", path=controlplane.path), ["80/tcp"])
+
 
 class Usage(unittest.TestCase):
     def test_usage_is_answered_with_status_2_and_a_sentence(self):

@@ -116,6 +116,8 @@ CASES = [
     ("set_mirror_no_state", "connected", ["SET MIRROR web.m1 STATE = gone"]),
     ("why", "connected", ["WHY web.m1"]),
     ("why_unknown", "connected", ["WHY web.m9"]),
+    ("why_client", "connected", ["WHY 192.0.2.77:40000"]),
+    ("why_client_there", "connected", ["why '192.0.2.77:40000' web"]),
     ("why_far", "connected", ["WHY web.backup"]),
     ("why_near", "connected", ["WHY wbe.m1"]),
     ("events_wrong", "connected", ["SHOW EVENTS SINCE 2026-02-31 09:00"]),

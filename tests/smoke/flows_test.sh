@@ -95,3 +95,13 @@ no_connection_is_left() {
 wait_for 10 "m1 to have none of these connections" no_connection_is_left || fail "$(connections) are left"
 expect_equal "connections counted for the checks" \
 	"$(($(ask_json 'SHOW SERVICES' 'r[0]["total"]') - total))" 0
+
+step "a mirror that nothing leads to"
+expect_match "the answer to the change" \
+	"$(ctl "CREATE SERVICE far LISTEN '$WORLD_VIP:81/tcp' MIRRORS ('198.51.100.9')")" \
+	'in force after .* the data plane says: mirror .* gets no flows'
+if ctl 'CHECK SERVICE far'; then
+	fail "a service of which no mirror answers passes its check"
+fi
+expect_equal "services without an answer" \
+	"$(ask_json 'CHECK SERVICE' "r['services_without_answer']" || true)" 1
