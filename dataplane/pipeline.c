@@ -357,7 +357,7 @@ handle_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 
 	hold_payload(ledger, passage);
 	if (tcp_is_plain(flow, view)) {
-		if (view->payload_size > 0) {
+		if (tcp_has_client_payload(flow, view)) {
 			flow_change(flow);
 			latency_client_payload(ledger, flow, view->seq + view->payload_size);
 			flow_changed(flow);
@@ -378,7 +378,7 @@ handle_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 
 	hold_payload(ledger, passage);
 	if (tcp_is_plain(flow, view)) {
-		if (view->payload_size > 0) {
+		if (tcp_has_mirror_payload(flow, view)) {
 			flow_change(flow);
 			latency_mirror_payload(ledger, flow, view->seq + view->payload_size);
 			flow_changed(flow);

@@ -223,7 +223,7 @@ client_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 			rest(ledger, flow, TCP_REST_MS);
 		return TCP_FORWARD;
 	}
-	if (view->payload_size > 0)
+	if (tcp_has_client_payload(flow, view))
 		latency_client_payload(ledger, flow, end);
 	if ((view->tcp_flags & PACKET_FIN) && tcp_is_near(end, flow->client_end)) {
 		latency_client_fin(ledger, flow);
@@ -326,7 +326,7 @@ mirror_open(struct ledger *ledger, struct flow *flow, const struct packet_view *
 		}
 		return TCP_FORWARD;
 	}
-	if (view->payload_size > 0)
+	if (tcp_has_mirror_payload(flow, view))
 		latency_mirror_payload(ledger, flow, end);
 	if ((view->tcp_flags & PACKET_FIN) && tcp_is_near(end, flow->mirror_end)) {
 		latency_mirror_fin(ledger, flow);
