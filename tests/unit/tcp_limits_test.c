@@ -195,6 +195,35 @@ START_TEST(expiry_is_written_at_most_once_a_second)
 }
 END_TEST
 
+/* What its packets leave undone by not writing the expiry each time is an eighth at most. */
+START_TEST(busy_flow_outlives_the_shortest_idle_timeout)
+{
+	static const uint32_t timeouts_ms[] = {1000, 1900, 7999, 8000, 60000};
+
+	for (unsigned k = 0; k < sizeof(timeouts_ms) / sizeof(timeouts_ms[0]); k++) {
+		setup();
+		struct talk t = talk_new(&f, 24);
+
+		for (unsigned i = 0; i < 4; i++)
+			f.tables.slots[i].idle_timeout_ms = timeouts_ms[k];
+		talk_connect(&t, 10);
+		for (unsigned i = 0; i < 40; i++) {
+			fixture_pass(&f, timeouts_ms[k] * UINT64_C(300));
+			ck_assert(talk_client(&t, SEG_ACK, 10).is_sent);
+			ck_assert(talk_mirror(&t, SEG_ACK, 10).is_sent);
+			/* At the worst moment: just before it would be put off again. */
+			fixture_pass(&f, timeouts_ms[k] * UINT64_C(120));
+			ck_assert(talk_mirror(&t, SEG_ACK, 0).is_sent);
+			fixture_pass(&f, timeouts_ms[k] * UINT64_C(870));
+			ck_assert(talk_client(&t, SEG_ACK, 0).is_sent);
+		}
+		fixture_pass(&f, (timeouts_ms[k] + 1) * UINT64_C(1000) + 1000 * 1000);
+		ck_assert_ptr_null(talk_flow(&t));
+		fixture_fini(&f);
+	}
+}
+END_TEST
+
 START_TEST(half_open_flows_cannot_push_out_established_ones)
 {
 	fixture_init(&f, &(struct fixture_conf){.max_flows = 200, .max_half_open = 50});
@@ -368,6 +397,7 @@ main(void)
 		idle_flow_expires_and_a_busy_one_does_not,
 		expired_flow_is_not_used_even_before_the_sweep,
 		expiry_is_written_at_most_once_a_second,
+		busy_flow_outlives_the_shortest_idle_timeout,
 		half_open_flows_cannot_push_out_established_ones,
 		full_table_refuses_the_new_and_keeps_the_old, full_table_makes_room_of_what_is_over,
 		replaced_flow_is_not_what_makes_room, port_rests_until_its_time_is_over, NULL};
