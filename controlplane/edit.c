@@ -238,7 +238,9 @@ edit_text(struct config **config, const struct edit_base *base, const char *text
 {
 	struct statement *statement = malloc(sizeof(*statement));
 	struct edit e = {
-		.config = config_copy(*config),
+		/* A saved statement is one step, which fails as a whole; a copy for each of
+		 * thousands would take long. */
+		.config = base->is_part ? *config : config_copy(*config),
 		.file = base->file,
 		.statement = statement,
 		.now_unix_us = base->now_unix_us,
@@ -250,11 +252,10 @@ edit_text(struct config **config, const struct edit_base *base, const char *text
 	if (statement != NULL && e.config != NULL)
 		rc = run(&e, statement, text, err);
 	free(statement);
-	if (rc < 0) {
-		config_free(e.config);
+	if (base->is_part)
 		return rc;
-	}
-	config_free(*config);
-	*config = e.config;
-	return 0;
+	config_free(rc < 0 ? e.config : *config);
+	if (rc == 0)
+		*config = e.config;
+	return rc;
 }
