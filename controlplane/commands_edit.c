@@ -51,13 +51,30 @@ refuse(const struct command_call *call, int rc, const char *sentence)
 		call, rc == -ENOMEM ? COMMAND_NOT_NOW : COMMAND_WRONG, "%s", sentence);
 }
 
+/* Whether the next start has all of 'wanted'. */
+static const char *
+note_on_start(const struct intent *intent, const struct config *wanted)
+{
+	const struct config *start = intent_saved(intent);
+	bool is_so = false;
+	struct plan plan;
+
+	if (start != NULL && plan_make(&plan, start, wanted) == 0) {
+		is_so = plan.n_changes == plan.n_restarts;
+		plan_fini(&plan);
+	}
+	config_free(start);
+	return is_so ? ". The next start has all of it so, too"
+		     : ". Not saved (SAVE CONFIG keeps it)";
+}
+
 /* Takes 'wanted' into force; the answer comes when it is. */
 static int
 change(const struct command_call *call, struct config *wanted)
 {
 	char what[300];
 	struct err err;
-	struct waiting *w = wait_for(call, ". Not saved (SAVE CONFIG keeps it)");
+	struct waiting *w = wait_for(call, note_on_start(call->commands->intent, wanted));
 	const struct intent_author author = {
 		.what = command_what(call, what, sizeof(what)), .done = on_done, .arg = w};
 	int rc;

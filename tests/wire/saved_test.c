@@ -109,6 +109,18 @@ START_TEST(a_change_is_answered_with_what_the_next_start_has)
 }
 END_TEST
 
+START_TEST(what_goes_back_to_what_is_saved_is_not_called_unsaved)
+{
+	web_begin();
+	web_assert_shows("SET GLOBAL dead_after = 9", ". Not saved (SAVE CONFIG keeps it).\n");
+	web_assert_shows("SET GLOBAL dead_after = 4", ". The next start has all of it so, too.\n");
+	web_assert_shows("SET GLOBAL dead_after = 9", ". Not saved (SAVE CONFIG keeps it).\n");
+	web_assert_shows("SAVE CONFIG", "1 statement saved");
+	web_assert_shows("SET GLOBAL dead_after = 4", ". Not saved (SAVE CONFIG keeps it).\n");
+	web_assert_shows("SET GLOBAL dead_after = 9", ". The next start has all of it so, too.\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -123,6 +135,7 @@ main(void)
 	tcase_add_test(tc, mirrors_that_were_all_replaced_are_there_again_at_start);
 	tcase_add_test(tc, a_reload_says_what_it_left_out);
 	tcase_add_test(tc, a_change_is_answered_with_what_the_next_start_has);
+	tcase_add_test(tc, what_goes_back_to_what_is_saved_is_not_called_unsaved);
 	srunner_run_all(runner, CK_NORMAL);
 	int n_failed = srunner_ntests_failed(runner);
 
