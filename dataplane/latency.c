@@ -211,8 +211,10 @@ latency_abandon(struct ledger *ledger, struct flow *flow)
 void
 latency_time_out(struct ledger *ledger, struct flow *flow)
 {
-	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+	if (flow->exchange == FLOW_EXCHANGE_WAIT && ledger_has_link(ledger, flow))
 		fail(ledger, flow, KARMALB_OUTCOME_QUERY_TIMEOUTS);
+	else if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		wait_end(ledger, flow);
 	flow->exchange = FLOW_EXCHANGE_LATE;
 }
 

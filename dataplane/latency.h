@@ -10,7 +10,8 @@
  *   query_timeouts       none within it; an answer after that is no success
  *   unexpected_closings  FIN instead
  *   network_errors       RST instead
- *   none                 the client left (RST, or FIN and no answer came any more), or what was
+ *   none                 the client left (RST, or FIN and no answer came any more), our own link
+ *                        was down when the query timed out, or what was
  *                        answered was a greeting or login of the protocol that the reply check
  *                        knows: the query is yet to come
  *
@@ -124,6 +125,9 @@ latency_is_overdue(const struct ledger *ledger, const struct flow *flow)
 				 (uint32_t)KARMALB_MILLISECOND;
 }
 
-/* Ends the wait of a query that is overdue, and counts it unless the client has left. */
+/*
+ * Ends the wait of a query that is overdue, and counts it unless the client has left, or our own
+ * link to the mirror is down.
+ */
 void
 latency_time_out(struct ledger *ledger, struct flow *flow);

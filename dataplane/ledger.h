@@ -54,6 +54,13 @@ ledger_sample(struct ledger *ledger, const struct flow *flow, enum sample_kind k
 	};
 }
 
+/* Our own port towards the flow's mirror has a link: else what is missing says nothing of it. */
+static inline bool
+ledger_has_link(const struct ledger *ledger, const struct flow *flow)
+{
+	return ledger->tables->ports[ledger->tables->slots[flow->slot].next_hop_port].is_up;
+}
+
 /* A failure of the flow's mirror that showed after 'latency_us'. */
 static inline void
 ledger_failure(struct ledger *ledger, const struct flow *flow, enum karmalb_outcome outcome,

@@ -307,8 +307,10 @@ open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
 
 	if (reason != 0)
 		ledger_count(ledger, reason);
-	else
+	else if (way_may_reach_mirror(ledger, &passage->view, &ledger->flows->records[record]))
 		send_to_mirror(ledger, passage, &ledger->flows->records[record]);
+	else
+		tcp_end(ledger, record); /* it was too big: no failure of the mirror's */
 }
 
 static void
@@ -357,6 +359,9 @@ handle_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 
 	hold_payload(ledger, passage);
 	if (tcp_is_plain(flow, view)) {
+		/* Before its payload is a query: what we drop, no mirror is to answer. */
+		if (!way_may_reach_mirror(ledger, &passage->view, flow))
+			return;
 		if (tcp_has_client_payload(flow, view)) {
 			flow_change(flow);
 			latency_client_payload(ledger, flow, view->seq + view->payload_size);
@@ -410,19 +415,27 @@ static bool
 judge_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 {
 	struct flow *flow = &ledger->flows->records[record];
-	enum tcp_verdict verdict;
+	const struct packet_view *view = &passage->view;
 
-	if (passage->view.kind & PACKET_IS_ICMP) {
+	if (view->kind & PACKET_IS_ICMP) {
 		pass_icmp(ledger, passage, flow, FLOW_CLIENT);
 		return false;
 	}
-	if (passage->view.kind & PACKET_IS_UDP) {
+	if (view->kind & PACKET_IS_UDP) {
+		if (!way_may_reach_mirror(ledger, view, flow))
+			return false;
 		udp_client_packet(ledger, flow);
 		return true;
 	}
-	verdict = tcp_client_packet(ledger, flow, &passage->view);
+	/* A SYN may go to another mirror; that the client ends its flow counts in any case. */
+	bool is_always_judged = view->tcp_flags & (PACKET_SYN | PACKET_FIN | PACKET_RST);
+
+	if (!is_always_judged && !way_may_reach_mirror(ledger, view, flow))
+		return false;
+	enum tcp_verdict verdict = tcp_client_packet(ledger, flow, view);
+
 	if (verdict == TCP_FORWARD)
-		return true;
+		return !is_always_judged || way_may_reach_mirror(ledger, view, flow);
 	if (verdict == TCP_REPLACE)
 		open_flow(ledger, passage, record);
 	else
@@ -455,21 +468,6 @@ judge_mirror(struct ledger *ledger, struct passage *passage, uint32_t record)
 	return false;
 }
 
-/* Whether it may leave by that port; else it is counted.  Before it is rewritten. */
-static inline bool
-may_leave(struct ledger *ledger, const struct passage *passage, uint8_t port_out)
-{
-	const struct table_port *port = &ledger->tables->ports[port_out];
-	uint16_t size = (uint16_t)(passage->view.frame_size - passage->view.ip_offset);
-	bool is_too_big = (uint16_t)(size - 1) > (uint16_t)(port->mtu - 1); /* MTU 0: no */
-
-	if (__builtin_expect(port->is_up && !is_too_big, 1))
-		return true;
-	ledger_count(ledger,
-		port->is_up ? KARMALB_COUNTER_DROP_TOO_BIG : KARMALB_COUNTER_DROP_PORT_DOWN);
-	return false;
-}
-
 /* Returns false where there was no room for the tags, which is counted. */
 static inline bool
 finish(struct ledger *ledger, struct passage *passage, uint8_t port_out, unsigned vlan)
@@ -498,27 +496,12 @@ rewrite(struct passage *passage, const struct rewrite *to)
 		rewrite_any(passage->packet->data, &passage->view, to);
 }
 
-/* With its port's link a next hop goes, too: then the link is what to say. */
-static void
-drop_without_next_hop(struct ledger *ledger, uint8_t port_out)
-{
-	ledger_count(ledger, ledger->tables->ports[port_out].is_up
-				     ? KARMALB_COUNTER_DROP_NO_NEXT_HOP
-				     : KARMALB_COUNTER_DROP_PORT_DOWN);
-}
-
+/* After way_may_reach_mirror(). */
 static void
 send_to_mirror(struct ledger *ledger, struct passage *passage, const struct flow *flow)
 {
 	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
 	struct slot_counters *counters = &ledger->slots[flow->slot];
-
-	if (!slot->has_next_hop) {
-		drop_without_next_hop(ledger, slot->next_hop_port);
-		return;
-	}
-	if (!may_leave(ledger, passage, slot->next_hop_port))
-		return;
 	struct rewrite to = way_to_mirror(ledger->tables, flow);
 
 	rewrite(passage, &to);
@@ -533,10 +516,10 @@ send_to_client(struct ledger *ledger, struct passage *passage, const struct flow
 	struct slot_counters *counters = &ledger->slots[flow->slot];
 
 	if (!way_to_client_is_known(ledger->tables, flow)) {
-		drop_without_next_hop(ledger, flow->client_port_in);
+		way_drop_without_next_hop(ledger, flow->client_port_in);
 		return;
 	}
-	if (!may_leave(ledger, passage, flow->client_port_in))
+	if (!way_may_leave(ledger, &passage->view, flow->client_port_in))
 		return;
 	struct rewrite to = way_to_client(ledger->tables, flow);
 
@@ -565,10 +548,10 @@ pass_icmp(struct ledger *ledger, struct passage *passage, struct flow *flow, enu
 		return;
 	}
 	if (is_to_mirror ? !slot->has_next_hop : !way_to_client_is_known(tables, flow)) {
-		drop_without_next_hop(ledger, port_out);
+		way_drop_without_next_hop(ledger, port_out);
 		return;
 	}
-	if (!may_leave(ledger, passage, port_out))
+	if (!way_may_leave(ledger, &passage->view, port_out))
 		return;
 	struct rewrite to =
 		is_to_mirror ? way_to_mirror(tables, flow) : way_to_client(tables, flow);

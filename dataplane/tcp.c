@@ -147,7 +147,7 @@ tcp_expire(struct ledger *ledger, uint32_t record)
 			     (flow->flags & FLOW_FLAG_CLIENT_FIN));
 
 	flow_change(flow);
-	if (state == FLOW_SYN_SENT)
+	if (state == FLOW_SYN_SENT && ledger_has_link(ledger, flow))
 		ledger_failure(ledger, flow, KARMALB_OUTCOME_CONNECT_TIMEOUTS,
 			(uint32_t)ledger->now_us - flow->began_us);
 	if (flow_is_datagram(flow) && flow->exchange == FLOW_EXCHANGE_WAIT)

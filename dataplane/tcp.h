@@ -135,9 +135,9 @@ void
 tcp_replaced(struct ledger *ledger, struct flow *flow);
 
 /*
- * The flow's time is up: a connect time-out is counted and rests, an established flow ends, a
- * resting one is removed.  A flow of datagrams ends in any case, and a query of it has then waited
- * too long.
+ * The flow's time is up: a connect time-out is counted, unless our own link is down, and rests, an
+ * established flow ends, a resting one is removed.  A flow of datagrams ends in any case, and a
+ * query of it has then waited too long.
  */
 void
 tcp_expire(struct ledger *ledger, uint32_t record);

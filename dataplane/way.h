@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a flow to where its packets go: MACs, addresses and ports towards either side.  Pure; owning
- * worker.
+ * From a flow to where its packets go: whether they may, and MACs, addresses and ports towards
+ * either side.  Pure; owning worker.
  */
 #pragma once
 
 #include "flow.h"
+#include "ledger.h"
+#include "packet.h"
 #include "rewrite.h"
 #include "tables.h"
 
@@ -47,4 +49,40 @@ way_to_client_is_known(const struct tables *tables, const struct flow *flow)
 	const struct table_port *port = &tables->ports[flow->client_port_in];
 
 	return !port->is_reply_by_route || port->has_gateway;
+}
+
+/* Whether a packet may leave by that port; else it is counted.  Before it is rewritten. */
+static inline bool
+way_may_leave(struct ledger *ledger, const struct packet_view *view, uint8_t port_out)
+{
+	const struct table_port *port = &ledger->tables->ports[port_out];
+	uint16_t size = (uint16_t)(view->frame_size - view->ip_offset);
+	bool is_too_big = (uint16_t)(size - 1) > (uint16_t)(port->mtu - 1); /* MTU 0: no */
+
+	if (__builtin_expect(port->is_up && !is_too_big, 1))
+		return true;
+	ledger_count(ledger,
+		port->is_up ? KARMALB_COUNTER_DROP_TOO_BIG : KARMALB_COUNTER_DROP_PORT_DOWN);
+	return false;
+}
+
+/* With its port's link a next hop goes, too: then the link is what to say. */
+static inline void
+way_drop_without_next_hop(struct ledger *ledger, uint8_t port_out)
+{
+	ledger_count(ledger, ledger->tables->ports[port_out].is_up
+				     ? KARMALB_COUNTER_DROP_NO_NEXT_HOP
+				     : KARMALB_COUNTER_DROP_PORT_DOWN);
+}
+
+/* The same as way_may_leave() of a packet to the flow's mirror. */
+static inline bool
+way_may_reach_mirror(struct ledger *ledger, const struct packet_view *view, const struct flow *flow)
+{
+	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
+
+	if (__builtin_expect(slot->has_next_hop, 1))
+		return way_may_leave(ledger, view, slot->next_hop_port);
+	way_drop_without_next_hop(ledger, slot->next_hop_port);
+	return false;
 }
