@@ -79,8 +79,15 @@ greeted(struct ledger *ledger, struct flow *flow, enum reply_verdict verdict)
 static void
 fail(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome)
 {
-	wait_end(ledger, flow);
+	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+		wait_end(ledger, flow);
 	ledger_failure(ledger, flow, outcome, age_of(ledger, flow));
+}
+
+static bool
+is_answer_due(const struct ledger *ledger, const struct flow *flow)
+{
+	return flow->exchange == FLOW_EXCHANGE_WAIT || latency_is_greeting_due(ledger, flow);
 }
 
 /* What should have been noticed before this packet. */
@@ -185,7 +192,7 @@ void
 latency_mirror_fin(struct ledger *ledger, struct flow *flow)
 {
 	settle(ledger, flow);
-	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+	if (is_answer_due(ledger, flow))
 		fail(ledger, flow, KARMALB_OUTCOME_UNEXPECTED_CLOSINGS);
 	flow->exchange = FLOW_EXCHANGE_ANSWER;
 }
@@ -194,7 +201,7 @@ void
 latency_mirror_rst(struct ledger *ledger, struct flow *flow)
 {
 	settle(ledger, flow);
-	if (flow->exchange == FLOW_EXCHANGE_WAIT)
+	if (is_answer_due(ledger, flow))
 		fail(ledger, flow, KARMALB_OUTCOME_NETWORK_ERRORS);
 	flow->exchange = FLOW_EXCHANGE_ANSWER;
 }
@@ -211,7 +218,7 @@ latency_abandon(struct ledger *ledger, struct flow *flow)
 void
 latency_time_out(struct ledger *ledger, struct flow *flow)
 {
-	if (flow->exchange == FLOW_EXCHANGE_WAIT && ledger_has_link(ledger, flow))
+	if (is_answer_due(ledger, flow) && ledger_has_link(ledger, flow))
 		fail(ledger, flow, KARMALB_OUTCOME_QUERY_TIMEOUTS);
 	else if (flow->exchange == FLOW_EXCHANGE_WAIT)
 		wait_end(ledger, flow);

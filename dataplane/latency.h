@@ -15,6 +15,11 @@
  *                        answered was a greeting or login of the protocol that the reply check
  *                        knows: the query is yet to come
  *
+ * Where the reply check knows a protocol in which the mirror speaks first (MySQL), its greeting is
+ * due from when the connection is established until the client says something or closes: one that
+ * does not come in time, or FIN or RST instead of it, has the same outcomes as a query has.  One
+ * that comes has none, and is not waited for in the sense below.
+ *
  * After the client's FIN nothing but an answer counts.  A client that half-closed, for whom a
  * mirror that closes now has failed, looks like one that gave up, or that sends and never listens;
  * those a server may drop (nginx's 499), and is not to be called ill for it.  After the mirror's
@@ -97,6 +102,14 @@ latency_mirror_datagram(struct ledger *ledger, struct flow *flow);
 void
 latency_unreachable(struct ledger *ledger, struct flow *flow, enum karmalb_outcome outcome);
 
+/* The connection is established: if the mirror is to greet, then from now on. */
+static inline void
+latency_established(const struct ledger *ledger, struct flow *flow)
+{
+	if (flow->exchange == FLOW_EXCHANGE_IDLE)
+		flow->began_us = (uint32_t)ledger->now_us;
+}
+
 /* The client closed its side. */
 void
 latency_client_fin(struct ledger *ledger, struct flow *flow);
@@ -111,16 +124,27 @@ latency_mirror_rst(struct ledger *ledger, struct flow *flow);
 void
 latency_abandon(struct ledger *ledger, struct flow *flow);
 
+/* The mirror is to speak first, and has not yet. */
+static inline bool
+latency_is_greeting_due(const struct ledger *ledger, const struct flow *flow)
+{
+	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
+
+	return flow->exchange == FLOW_EXCHANGE_IDLE && flow->state == FLOW_ESTABLISHED &&
+	       slot->reply_check == KARMALB_REPLY_CHECK_MYSQL && !slot->is_one_way;
+}
+
 /*
- * Whether a query has been without an answer for too long.  Right for up to 71 minutes after it
- * began; within that time the sweep comes by.
+ * Whether a query or greeting has been without an answer for too long.  Right for up to 71 minutes
+ * after it began; within that time the sweep comes by.
  */
 static inline bool
 latency_is_overdue(const struct ledger *ledger, const struct flow *flow)
 {
 	uint32_t age_us = (uint32_t)ledger->now_us - flow->began_us;
 
-	return (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT) &&
+	return (flow->exchange == FLOW_EXCHANGE_WAIT || flow->exchange == FLOW_EXCHANGE_LEFT ||
+		       latency_is_greeting_due(ledger, flow)) &&
 	       age_us >= ledger->tables->slots[flow->slot].query_timeout_ms *
 				 (uint32_t)KARMALB_MILLISECOND;
 }

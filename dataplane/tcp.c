@@ -378,6 +378,7 @@ establish(struct ledger *ledger, struct flow *flow, uint32_t client_next, uint32
 	flow->mirror_end = mirror_next;
 	half_open_remove(ledger->flows, flow->half_open);
 	flow->state = FLOW_ESTABLISHED;
+	latency_established(ledger, flow);
 	flow->flags &= (uint8_t)~FLOW_FLAG_SYN_REPEATED;
 	flow->seq_delta = 0;
 	flow->expires_ms = tcp_deadline(ledger, ledger->tables->slots[flow->slot].idle_timeout_ms);
