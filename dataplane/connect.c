@@ -48,7 +48,8 @@ connect_open(struct ledger *ledger, const struct connect_request *request, uint3
 		return lookup_source(ledger->tables, &key->destination) == LOOKUP_NONE
 			       ? KARMALB_COUNTER_DROP_NO_SERVICE
 			       : KARMALB_COUNTER_DROP_NO_FLOW;
-	if (!packet_is_unicast(&key->source))
+	/* What a mirror answers to one of our own addresses would be a new client's packet. */
+	if (!packet_is_unicast(&key->source) || lookup_is_own(ledger->tables, &key->source))
 		return KARMALB_COUNTER_DROP_MALFORMED;
 	if (is_datagram ? udp_is_full(ledger->flows)
 			: ledger->flows->worker->half_open_free == FLOW_NONE)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -68,6 +69,30 @@ lookup_source(const struct tables *tables, const struct karmalb_address *address
 	}
 }
 
+/* The index in tables.services of one that listens on 'address', or LOOKUP_NONE. */
+static inline uint16_t
+lookup_listen(const struct tables *tables, const struct karmalb_address *address)
+{
+	uint32_t bucket = lookup_hash(address, 0);
+
+	/* Bounded: at least half of the buckets are empty. */
+	for (;; bucket++) {
+		uint16_t i = tables->listen_index[bucket & (TABLES_SERVICE_BUCKETS - 1)];
+
+		if (i == LOOKUP_NONE ||
+			karmalb_address_equal(&tables->services[i].listen.address, address))
+			return i;
+	}
+}
+
+/* Whether 'address' is a source or some service's. */
+static inline bool
+lookup_is_own(const struct tables *tables, const struct karmalb_address *address)
+{
+	return lookup_listen(tables, address) != LOOKUP_NONE ||
+	       lookup_source(tables, address) != LOOKUP_NONE;
+}
+
 static inline void
 lookup_put(uint16_t *index, uint32_t n_buckets, uint32_t hash, uint16_t value)
 {
@@ -77,13 +102,14 @@ lookup_put(uint16_t *index, uint32_t n_buckets, uint32_t hash, uint16_t value)
 }
 
 /*
- * Fills service_index and source_index from services[0 .. n_services) and sources[0 .. n_sources).
- * Returns 0, or -EEXIST when a listen or a source occurs twice.
+ * Fills service_index, listen_index and source_index from services[0 .. n_services) and sources[0
+ * .. n_sources). Returns 0, or -EEXIST when a listen or a source occurs twice.
  */
 static inline int
 lookup_build(struct tables *tables)
 {
 	memset(tables->service_index, 0xff, sizeof(tables->service_index));
+	memset(tables->listen_index, 0xff, sizeof(tables->listen_index));
 	memset(tables->source_index, 0xff, sizeof(tables->source_index));
 	for (unsigned i = 0; i < tables->n_services; i++) {
 		const struct karmalb_endpoint *listen = &tables->services[i].listen;
@@ -92,6 +118,9 @@ lookup_build(struct tables *tables)
 			return -EEXIST;
 		lookup_put(tables->service_index, TABLES_SERVICE_BUCKETS,
 			lookup_endpoint_hash(listen), (uint16_t)i);
+		if (lookup_listen(tables, &listen->address) == LOOKUP_NONE)
+			lookup_put(tables->listen_index, TABLES_SERVICE_BUCKETS,
+				lookup_hash(&listen->address, 0), (uint16_t)i);
 	}
 	for (unsigned i = 0; i < tables->n_sources; i++) {
 		if (lookup_source(tables, &tables->sources[i]) != LOOKUP_NONE)

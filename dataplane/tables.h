@@ -73,6 +73,7 @@ struct tables {
 	struct table_service services[KARMALB_SERVICES_MAX];
 	uint16_t service_index[TABLES_SERVICE_BUCKETS]; /* open addressing; UINT16_MAX: empty */
 	uint16_t source_index[TABLES_SOURCE_BUCKETS];
+	uint16_t listen_index[TABLES_SERVICE_BUCKETS]; /* services by address alone, one for each */
 	struct table_alias *columns; /* all services' alias tables, one after the other */
 	struct table_slot *slots;    /* n_slots of them, aligned to a cache line */
 };

@@ -474,6 +474,16 @@ class PipelineTest(unittest.TestCase):
             packet[IPv6].src = address
             self.assertEqual(self.driver.send(FRONT, packet), (None, "drop_malformed"), address)
 
+    def test_addresses_of_our_own_are_no_clients(self):
+        for family in (V4, V6):
+            for address in (family.vip, family.source):
+                for l4 in (TCP, UDP):
+                    packet = Talk(self.driver, family, l4, sport=PORTS[l4][0]).from_client(flags="S")
+                    packet[family.ip].src = address
+                    del packet[l4].chksum
+                    self.assertEqual(self.driver.send(FRONT, packet), (None, "drop_malformed"),
+                                     (address, l4))
+
     # ---- VLAN ----
 
     def test_replies_carry_the_clients_tags(self):

@@ -37,7 +37,12 @@ START_TEST(full_tables_find_each_and_no_other)
 		ck_assert_uint_eq(lookup_source(&tables, &tables.sources[i]), i);
 		ck_assert_uint_eq(
 			lookup_source(&tables, &tables.services[i].listen.address), LOOKUP_NONE);
+		ck_assert(lookup_is_own(&tables, &tables.services[i].listen.address));
+		ck_assert(lookup_is_own(&tables, &tables.sources[i]));
 	}
+	struct karmalb_address other = endpoint(0x20000, 0).address;
+
+	ck_assert(!lookup_is_own(&tables, &other));
 }
 END_TEST
 
@@ -50,6 +55,7 @@ START_TEST(empty_tables_find_nothing)
 	ck_assert_ptr_null(lookup_service(&tables, &e));
 	ck_assert_ptr_null(lookup_service(&tables, &none));
 	ck_assert_uint_eq(lookup_source(&tables, &e.address), LOOKUP_NONE);
+	ck_assert(!lookup_is_own(&tables, &e.address));
 }
 END_TEST
 

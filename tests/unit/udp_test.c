@@ -248,6 +248,29 @@ START_TEST(one_way_service_has_no_queries_but_may_be_refused)
 }
 END_TEST
 
+/* Else what a mirror answers to it would come back as the next datagram, and so on for ever. */
+START_TEST(forged_datagram_from_an_address_of_ours_is_dropped)
+{
+	const uint32_t ours[] = {FIXTURE_VIP, FIXTURE_SOURCE, FIXTURE_SOURCE + 1};
+
+	begin();
+	for (unsigned i = 0; i < 3; i++) {
+		struct datagram_talk t = datagram_talk_new(&f, 1);
+
+		t.client = ours[i];
+		t.client_port = FIXTURE_VIP_PORT;
+		ck_assert_int_eq(datagram_client(&t, "ask", 3), KARMALB_COUNTER_DROP_MALFORMED);
+	}
+	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
+	/* A mirror may well be a client. */
+	struct datagram_talk t = datagram_talk_new(&f, 1);
+
+	t.client = FIXTURE_MIRROR;
+	ck_assert_int_eq(datagram_client(&t, "ask", 3), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -259,7 +282,7 @@ main(void)
 		silent_flow_ends_and_one_in_use_does_not,
 		flood_without_answers_fills_its_budget_and_nothing_else,
 		answer_makes_room_in_the_budget, one_way_service_has_no_queries_but_may_be_refused,
-		NULL};
+		forged_datagram_from_an_address_of_ours_is_dropped, NULL};
 
 	return suite_run("udp", tests);
 }
