@@ -422,6 +422,11 @@ judge_client(struct ledger *ledger, struct passage *passage, uint32_t record)
 		return false;
 	}
 	if (view->kind & PACKET_IS_UDP) {
+		if (udp_is_forsaken(ledger, flow)) {
+			tcp_end(ledger, record);
+			open_flow(ledger, passage, FLOW_NONE);
+			return false;
+		}
 		if (!way_may_reach_mirror(ledger, view, flow))
 			return false;
 		udp_client_packet(ledger, flow);

@@ -89,6 +89,7 @@ add_services(struct tables *t, const struct tables_parts *parts)
 
 			shares[k].slot = parts->mirror_slots[m];
 			shares[k].share = is_eligible(parts, m) ? in->mirrors[m].share : 0;
+			t->slots[shares[k].slot].is_selected = shares[k].share > 0;
 		}
 		t->services[i] = (struct table_service){
 			.listen = s->listen,

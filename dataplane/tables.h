@@ -26,7 +26,8 @@ struct table_slot {
 	uint32_t idle_timeout_ms;
 	uint8_t reply_check; /* enum karmalb_reply_check */
 	bool is_one_way;     /* nobody waits for answers */
-	uint8_t pad[2];
+	bool is_selected;    /* gets new flows; tables_build() says so */
+	uint8_t pad;
 };
 static_assert(sizeof(struct table_slot) == 64, "one cache line");
 

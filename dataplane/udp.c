@@ -22,6 +22,17 @@ udp_open(struct ledger *ledger, struct flow *flow)
 	latency_client_datagram(ledger, flow);
 }
 
+bool
+udp_is_forsaken(const struct ledger *ledger, const struct flow *flow)
+{
+	const struct table_slot *slot = &ledger->tables->slots[flow->slot];
+
+	if (slot->is_selected)
+		return false;
+	return slot->is_one_way || flow->exchange == FLOW_EXCHANGE_IDLE ||
+	       flow->exchange == FLOW_EXCHANGE_LATE || latency_is_overdue(ledger, flow);
+}
+
 void
 udp_client_packet(struct ledger *ledger, struct flow *flow)
 {

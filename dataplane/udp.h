@@ -3,7 +3,9 @@
  * The life of a UDP flow: it begins with a client's datagram to a service and ends when neither
  * side has sent one for the slot's idle time-out.  What the client sends while nothing waits is a
  * query, the mirror's next datagram its answer (see latency.h).  Where the mirror says that nobody
- * listens there, the flow ends, so that the client's next datagram finds another mirror.
+ * listens there, the flow ends, so that the client's next datagram finds another mirror.  So does
+ * that of a mirror that gets no new flows any more (dead, drained, gone) once it owes an answer for
+ * too long, or nobody waits for any.
  *
  * Until the mirror has sent something, the client's address may be forged.  Such flows have a
  * budget of their own, as many as half-open ones (flow_worker.n_unanswered), so that a flood of
@@ -25,6 +27,10 @@ udp_is_full(const struct flow_table *table)
  * brackets with flow_change() and flow_changed(), and has seen that udp_is_full() is false. */
 void
 udp_open(struct ledger *ledger, struct flow *flow);
+
+/* Whether the client's datagram in hand is to open a flow anew, to another mirror. */
+bool
+udp_is_forsaken(const struct ledger *ledger, const struct flow *flow);
 
 /* A datagram of the client, resp. of the mirror.  All are forwarded. */
 void

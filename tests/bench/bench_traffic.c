@@ -123,6 +123,7 @@ fill_tables(struct bench_traffic *t)
 			.next_hop_mac = {6, 0, 0, 0, 0, (uint8_t)i},
 			.next_hop_port = 1,
 			.has_next_hop = true,
+			.is_selected = true,
 			.connect_timeout_ms = 1000,
 			.query_timeout_ms = 3600000,
 			.idle_timeout_ms = 3600000,

@@ -109,8 +109,10 @@ fixture_shares(struct fixture *f, const double *shares, unsigned n)
 {
 	struct pick_share all[KARMALB_MIRRORS_MAX];
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		all[i] = (struct pick_share){.share = shares[i], .slot = (uint16_t)i};
+		f->tables.slots[i].is_selected = shares[i] > 0;
+	}
 	f->tables.services[0].n_columns = pick_build(f->tables.columns, all, n);
 }
 

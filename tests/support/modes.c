@@ -49,6 +49,7 @@ add_service(struct modes *m, struct karmalb_endpoint listen, const char *mirrors
 			.next_hop_mac = {6, 0, 0, 0, (uint8_t)i, (uint8_t)k},
 			.next_hop_port = 1,
 			.has_next_hop = true,
+			.is_selected = true,
 			.connect_timeout_ms = 1000,
 			.query_timeout_ms = 3000,
 			.idle_timeout_ms = 60000,

@@ -252,6 +252,7 @@ new_tables(struct ring_world *world)
 			.next_hop_mac = {6, 0, 0, 0, 1, (uint8_t)m},
 			.next_hop_port = (uint8_t)(world->conf.n_ports - 1),
 			.has_next_hop = true,
+			.is_selected = true,
 			.connect_timeout_ms = LONG_MS,
 			.query_timeout_ms = world->conf.query_timeout_ms != 0
 						    ? world->conf.query_timeout_ms

@@ -118,6 +118,7 @@ START_TEST(mirror_of_share_zero_gets_no_flow_but_keeps_its_slot)
 	ck_assert_ptr_nonnull(t);
 	draw(t, 0, drawn);
 	ck_assert(drawn[9] == 0);
+	ck_assert(!t->slots[9].is_selected && t->slots[3].is_selected);
 	ck_assert_double_eq_tol(drawn[3], 0.6, 0.01);
 	ck_assert(karmalb_endpoint_equal(&t->slots[9].address, &slots[9].address));
 	tables_free(t);

@@ -271,6 +271,77 @@ START_TEST(forged_datagram_from_an_address_of_ours_is_dropped)
 }
 END_TEST
 
+static void
+take_out(uint32_t mirror)
+{
+	double shares[] = {1, 1, 1, 1};
+
+	shares[mirror - FIXTURE_MIRROR] = 0;
+	fixture_shares(&f, shares, 4);
+}
+
+/* Its client keeps its port, and asks for ever. */
+START_TEST(silent_mirror_that_was_taken_out_loses_its_client)
+{
+	begin();
+	struct datagram_talk t = datagram_talk_new(&f, 1);
+
+	datagram_client(&t, "ask", 3);
+	datagram_mirror(&t, "told", 4);
+	uint32_t mirror = t.mirror;
+
+	take_out(mirror);
+	for (unsigned i = 0; i < 2; i++) { /* one query is to be missed before */
+		ck_assert_int_eq(datagram_client(&t, "ask", 3), 0);
+		ck_assert_uint_eq(t.mirror, mirror);
+		fixture_pass(&f, 2 * SECOND);
+	}
+	ck_assert_int_eq(datagram_client(&t, "ask", 3), 0);
+	ck_assert_uint_ne(t.mirror, mirror);
+	ck_assert_uint_eq(story_outcomes(&f, KARMALB_OUTCOME_QUERY_TIMEOUTS), 1);
+	ck_assert_int_eq(datagram_mirror(&t, "told", 4), 0);
+	fixture_pass(&f, 62 * SECOND);
+	story_check_over(&f);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(drained_mirror_that_answers_keeps_its_client)
+{
+	begin();
+	struct datagram_talk t = datagram_talk_new(&f, 1);
+
+	datagram_client(&t, "ask", 3);
+	take_out(t.mirror);
+	for (unsigned i = 0; i < 20; i++) {
+		ck_assert_int_eq(datagram_mirror(&t, "told", 4), 0);
+		fixture_pass(&f, 10 * SECOND);
+		ck_assert_int_eq(datagram_client(&t, "ask", 3), 0);
+	}
+	ck_assert_uint_eq(story_counter(&f, KARMALB_COUNTER_FLOWS_OPENED), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(one_way_client_leaves_a_mirror_that_was_taken_out_at_once)
+{
+	begin();
+	struct datagram_talk t = datagram_talk_new(&f, 1);
+
+	for (unsigned i = 0; i < f.tables.n_slots; i++)
+		f.tables.slots[i].is_one_way = true;
+	datagram_client(&t, "line", 4);
+	uint32_t mirror = t.mirror;
+
+	take_out(mirror);
+	ck_assert_int_eq(datagram_client(&t, "line", 4), 0);
+	ck_assert_uint_ne(t.mirror, mirror);
+	ck_assert_uint_eq(f.flows.worker->n_unanswered, 1);
+	ck_assert_uint_eq(failures(), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -282,7 +353,10 @@ main(void)
 		silent_flow_ends_and_one_in_use_does_not,
 		flood_without_answers_fills_its_budget_and_nothing_else,
 		answer_makes_room_in_the_budget, one_way_service_has_no_queries_but_may_be_refused,
-		forged_datagram_from_an_address_of_ours_is_dropped, NULL};
+		forged_datagram_from_an_address_of_ours_is_dropped,
+		silent_mirror_that_was_taken_out_loses_its_client,
+		drained_mirror_that_answers_keeps_its_client,
+		one_way_client_leaves_a_mirror_that_was_taken_out_at_once, NULL};
 
 	return suite_run("udp", tests);
 }
