@@ -235,16 +235,19 @@ static const struct dplink_events link_events = {
 
 /* ---- pings ---- */
 
+/* Many may end at once, all of a network that is lost: they are judged together, in the next turn
+ * of the loop, for a look at all mirrors after each would keep everybody waiting for seconds. */
 static void
 on_ping(void *arg, struct model_mirror *mirror, const struct ping_result *result)
 {
+	struct balance *b = arg;
 	uint64_t now_us = karmalb_now_us();
 
 	if (result->is_answered)
 		observe_ping_answered(mirror, result->took_us, now_us);
 	else
 		observe_ping_failed(mirror, result->failure, now_us);
-	balance_tick(arg, now_us);
+	event_add(b->timer, &(struct timeval){0});
 }
 
 /* ---- life ---- */
