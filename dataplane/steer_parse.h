@@ -5,8 +5,8 @@
  * the verifiers of Linux 6.1 on.
  *
  * Ours are TCP and UDP to a service or a source address; any fragment to a VIP that has a service
- * of its protocol, or to a source address; and, where asked for, ICMP errors about a packet that we
- * sent.  What cannot be parsed is not ours.
+ * of its protocol (of any, where that stands behind options), or to a source address; and, where
+ * asked for, ICMP errors about a packet that we sent.  What cannot be parsed is not ours.
  */
 #pragma once
 
@@ -97,6 +97,7 @@ struct steer_cursor {
 struct steer_end {
 	struct steer_service key;
 	bool is_fragment; /* the port is not known */
+	bool is_of_any;   /* a fragment, nor is the protocol: options stand before it */
 };
 
 /* Which side of an IP packet to look at.  Always a constant. */
@@ -168,6 +169,14 @@ steer_parse_ipv4(struct steer_cursor *c, struct steer_end *end, enum steer_side 
 	return steer_skip(c, ip, ip->ihl * 4);
 }
 
+static __always_inline bool
+steer_is_option(__u8 protocol)
+{
+	return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
+	       protocol == IPPROTO_DSTOPTS || protocol == IPPROTO_FRAGMENT ||
+	       protocol == IPPROTO_AH;
+}
+
 /* As above; extension headers are walked until the protocol, a fragment header or their limit. */
 static __always_inline bool
 steer_parse_ipv6(struct steer_cursor *c, struct steer_end *end, enum steer_side side)
@@ -188,9 +197,7 @@ steer_parse_ipv6(struct steer_cursor *c, struct steer_end *end, enum steer_side 
 	for (int i = 0; i < STEER_IPV6_OPTIONS_MAX; i++) {
 		__u8 protocol = end->key.protocol;
 
-		if (protocol != IPPROTO_HOPOPTS && protocol != IPPROTO_ROUTING &&
-			protocol != IPPROTO_DSTOPTS && protocol != IPPROTO_FRAGMENT &&
-			protocol != IPPROTO_AH)
+		if (!steer_is_option(protocol))
 			return true;
 		struct steer_option *option = steer_take(c, sizeof(*option));
 
@@ -199,6 +206,7 @@ steer_parse_ipv6(struct steer_cursor *c, struct steer_end *end, enum steer_side 
 		end->key.protocol = option->next_header;
 		if (protocol == IPPROTO_FRAGMENT) {
 			end->is_fragment = true;
+			end->is_of_any = steer_is_option(option->next_header);
 			return true;
 		}
 		if (!steer_skip(c, option,
@@ -285,13 +293,26 @@ steer_parse(void *data, void *data_end, struct steer_end *end, bool with_icmp)
 	return steer_parse_ip(&c, protocol, end, with_icmp);
 }
 
+/* Its port is 0, as in the keys of VIPs. */
+static __always_inline bool
+steer_is_fragment_listed(struct steer_end *end)
+{
+	if (end->is_of_any) {
+		end->key.protocol = IPPROTO_TCP;
+		if (bpf_map_lookup_elem(&vips, &end->key))
+			return true;
+		end->key.protocol = IPPROTO_UDP;
+	}
+	return bpf_map_lookup_elem(&vips, &end->key) != NULL;
+}
+
 static __always_inline bool
 steer_is_listed(struct steer_end *end)
 {
 	if (bpf_map_lookup_elem(&sources, &end->key.address))
 		return true;
-	if (end->is_fragment) /* its port is 0, as in the keys of VIPs */
-		return bpf_map_lookup_elem(&vips, &end->key) != NULL;
+	if (end->is_fragment)
+		return steer_is_fragment_listed(end);
 	return bpf_map_lookup_elem(&services, &end->key) != NULL;
 }
 

@@ -259,6 +259,29 @@ START_TEST(ipv6_fragments_are_taken_by_protocol)
 }
 END_TEST
 
+/* The kernel would put the pieces together and answer itself. */
+START_TEST(ipv6_fragments_with_options_behind_are_taken_for_any_protocol)
+{
+	static const uint8_t options[] = {HOP_BY_HOP, DESTINATION, ROUTING, AUTHENTICATION};
+	struct packet p;
+
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned offset = 0; offset <= 1480; offset += 1480) {
+			ipv6(&p, VIP6, FRAGMENT);
+			packet_fragment_header(&p, options[i], (uint16_t)offset);
+			packet_option(&p, IPPROTO_TCP, 0);
+			packet_ports(&p, 40000, 80);
+			assert_taken_by(STEER_AND_GUARD, &p);
+			ipv6(&p, PEER6, FRAGMENT);
+			packet_fragment_header(&p, options[i], (uint16_t)offset);
+			packet_option(&p, IPPROTO_TCP, 0);
+			packet_ports(&p, 40000, 80);
+			assert_taken_by(NOBODY, &p);
+		}
+	}
+}
+END_TEST
+
 START_TEST(icmpv6_errors_about_our_packets_are_steered)
 {
 	struct packet p;
@@ -381,6 +404,7 @@ main(int argc, char **argv)
 	tcase_add_test(tc, the_same_holds_for_ipv6);
 	tcase_add_test(tc, up_to_four_extension_headers_are_walked);
 	tcase_add_test(tc, ipv6_fragments_are_taken_by_protocol);
+	tcase_add_test(tc, ipv6_fragments_with_options_behind_are_taken_for_any_protocol);
 	tcase_add_test(tc, icmpv6_errors_about_our_packets_are_steered);
 	tcase_add_test(tc, an_ipv4_mapped_destination_is_not_taken_for_ipv4);
 	suite_add_tcase(suite, tc);
