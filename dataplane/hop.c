@@ -42,7 +42,8 @@ hop_set_route(struct hop *hop, const struct route *route, int port)
 	hop->had_route |= has_neighbour;
 	hop->ifindex = ifindex;
 	hop->via = via;
-	hop->port = has_neighbour ? (uint8_t)port : 0;
+	if (has_neighbour)
+		hop->port = (uint8_t)port;
 	if (is_other || !has_neighbour) {
 		hop->has_mac = false;
 		hop->is_failed = false;

@@ -30,7 +30,7 @@ struct hop {
 	struct karmalb_address via;     /* the neighbour: the address itself or a gateway */
 	unsigned ifindex;               /* where the neighbour is; 0: nowhere, or static */
 	bool is_static;                 /* a person has named 'mac' and 'port' */
-	uint8_t port;                   /* index of the port there */
+	uint8_t port;                   /* index of the port there, or of the last one there was */
 	uint8_t reason;                 /* enum hop_reason */
 	bool has_mac;                   /* 'mac' was valid when the neighbour was last heard of */
 	bool is_failed;                 /* and the neighbour has not failed since */

@@ -276,6 +276,7 @@ next_hops_get(const struct next_hops *n, const struct karmalb_address *address)
 		return result;
 	result.state = hop_state(hop);
 	result.port = hop->port;
+	result.has_port = hop->had_route || hop->is_static;
 	memcpy(result.mac, hop->mac, sizeof(result.mac));
 	return result;
 }

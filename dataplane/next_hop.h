@@ -20,7 +20,8 @@ struct ports;
 
 struct next_hop {
 	uint8_t mac[6]; /* the last known one, valid when RESOLVED */
-	uint8_t port;   /* index into ports->port, valid when RESOLVED */
+	uint8_t port;   /* index into ports->port, valid if 'has_port' */
+	bool has_port;  /* a route leads, or led once, there by one of ours */
 	uint8_t state;  /* enum karmalb_next_hop_state */
 };
 

@@ -112,16 +112,30 @@ log_next_hop(struct roster *r, unsigned slot, uint8_t now_state, uint64_t now_us
 		state_names[now_state], why.text[0] ? ": " : "", why.text);
 }
 
-/* Not where our own link is down: that is no mirror's failure. */
+/*
+ * Where our own link is down, that is no mirror's failure.  With a link its routes go: of a mirror
+ * that never had one it cannot be told which port it is behind, so it may be any.
+ */
+static bool
+is_link_missing(const struct roster *r, unsigned slot)
+{
+	const struct ports *ports = &r->instance->ports;
+
+	if (r->entries[slot].has_port)
+		return !ports->port[r->slots[slot].next_hop_port].is_up;
+	for (unsigned i = 0; i < ports->n; i++)
+		if (!ports->port[i].is_up)
+			return true;
+	return false;
+}
+
 static void
 count_failure(struct roster *r, unsigned slot, uint64_t now_us)
 {
 	const struct roster_entry *e = &r->entries[slot];
-	const struct ports *ports = &r->instance->ports;
 
-	if (!ports->port[r->slots[slot].next_hop_port].is_up)
-		return;
-	if (e->is_selected && e->share > 0 && e->next_hop == KARMALB_NEXT_HOP_FAILED)
+	if (e->is_selected && e->share > 0 && e->next_hop == KARMALB_NEXT_HOP_FAILED &&
+		!is_link_missing(r, slot))
 		totals_add_unreachable(r->instance->totals, (uint16_t)slot, now_us);
 }
 
@@ -134,14 +148,15 @@ refresh_slot(struct roster *r, unsigned slot, uint64_t now_us)
 	bool is_known = hop.state == KARMALB_NEXT_HOP_RESOLVED;
 
 	if (hop.state == e->next_hop && is_known == t->has_next_hop &&
-		(!is_known || (hop.port == t->next_hop_port &&
-				      memcmp(hop.mac, t->next_hop_mac, sizeof(hop.mac)) == 0)))
+		hop.has_port == e->has_port && (!hop.has_port || hop.port == t->next_hop_port) &&
+		(!is_known || memcmp(hop.mac, t->next_hop_mac, sizeof(hop.mac)) == 0))
 		return false;
 	t->has_next_hop = is_known;
-	if (is_known) {
+	e->has_port = hop.has_port;
+	if (hop.has_port)
 		t->next_hop_port = hop.port;
+	if (is_known)
 		memcpy(t->next_hop_mac, hop.mac, sizeof(t->next_hop_mac));
-	}
 	if (hop.state != e->next_hop) {
 		log_next_hop(r, slot, hop.state, now_us);
 		e->next_hop = hop.state;

@@ -6,7 +6,8 @@
  *
  * A mirror whose next hop does not answer gets no new flows, hence no worker can see it fail.  So
  * that strategies learn of it all the same, one connect failure is counted when its next hop fails
- * and one a second from then on, as long as it has a share above 0 and our own port is up.
+ * and one a second from then on, as long as it has a share above 0 and our own port is up; all of
+ * ours, where no route has ever said which.
  */
 #pragma once
 
@@ -26,7 +27,8 @@ struct roster_entry {
 	bool is_alive;    /* the slot stands for a mirror */
 	bool is_selected; /* part of the intent in force */
 	uint8_t next_hop; /* enum karmalb_next_hop_state */
-	double share;     /* in force */
+	bool has_port; /* its table_slot.next_hop_port is known, though the next hop may not be */
+	double share;  /* in force */
 	uint64_t idle_us; /* since when neither selected nor used by a flow; 0: it is */
 	char label[2 * KARMALB_NAME_MAX]; /* "web/m1", for sentences */
 };

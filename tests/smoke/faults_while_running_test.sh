@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 240 s
 # A port loses its link, its MTU shrinks, the sample ring and the flow table run full: each is counted
-# under its name and told, and what is not concerned goes on.
+# under its name and told, and what is not concerned goes on.  A port without link from the start is no
+# mirror's failure.
 . "$(dirname "$0")/_init.sh"
 
 fetch6() {
@@ -96,3 +97,26 @@ wait_for 60 "old flows to make room" counter_is_between flows_reclaimed 500 1000
 answered=$(load_value 'r["requests"] - r["failed"]')
 wait_for 60 "answers to go on" load_answers_more_than $((answered + 500)) || fail "$(cat "$WORLD_DIR/load.json")"
 load_stop
+finish controlplane
+finish dataplane
+
+# failures_to_connect: of all mirrors.
+failures_to_connect() {
+	ask_json 'SHOW MIRRORS' "sum(m['outcomes']['connect_failures'] for m in r)"
+}
+
+# has_been_up SECONDS: the control plane.
+has_been_up() {
+	ask_json 'SHOW STATUS' "r['uptime_seconds'] >= $1" | grep -qx True
+}
+
+step "the mirrors' port has no link from the start: no failure of theirs"
+in_ns net ip link set lb1 down
+configure_two_ports 2 'ha_strategy = "random"; ping = "none";'
+dataplane_start || fail "the data plane did not start without a link"
+controlplane_start || fail "the control plane did not start"
+wait_for 20 "the port to be down" status_is port_1_link down || fail "$(ctl -e 'SHOW STATUS')"
+wait_for 20 "some seconds to pass" has_been_up 5 || fail "$(ctl -e 'SHOW STATUS')"
+expect_equal "connect failures" "$(failures_to_connect)" 0
+in_ns net ip link set lb1 up
+wait_for 20 "an answer" fetch || fail "no answer once there is a link"

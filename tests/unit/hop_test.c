@@ -229,6 +229,24 @@ START_TEST(a_way_that_comes_back_is_asked_for_anew)
 }
 END_TEST
 
+/* A link may take its routes along: whose link it is still counts. */
+START_TEST(a_hop_without_route_keeps_the_port_it_had)
+{
+	struct hop hop = resolved(), never = wanted();
+	struct route route = on_link();
+
+	ck_assert(hop_set_route(&hop, NULL, -1));
+	hop_update(&hop, false);
+	ck_assert_uint_eq(hop_state(&hop), KARMALB_NEXT_HOP_FAILED);
+	ck_assert_uint_eq(hop.port, PORT);
+	ck_assert(hop.had_route);
+	hop_set_route(&hop, &route, PORT + 1);
+	ck_assert_uint_eq(hop.port, PORT + 1);
+	hop_set_route(&never, NULL, -1);
+	ck_assert(!never.had_route);
+}
+END_TEST
+
 START_TEST(a_named_neighbour_is_known_at_once_and_fails_with_its_port_only)
 {
 	struct hop hop = wanted();
@@ -305,6 +323,7 @@ main(void)
 	tcase_add_test(tc, another_gateway_is_asked_for_anew);
 	tcase_add_test(tc, a_way_that_leads_nowhere_says_why);
 	tcase_add_test(tc, a_way_that_comes_back_is_asked_for_anew);
+	tcase_add_test(tc, a_hop_without_route_keeps_the_port_it_had);
 	tcase_add_test(tc, a_named_neighbour_is_known_at_once_and_fails_with_its_port_only);
 	tcase_add_test(tc, a_default_stands_only_for_who_never_had_a_route_by_a_port);
 	tcase_add_test(tc, only_what_changes_a_packets_way_is_a_difference);
