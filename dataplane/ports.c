@@ -35,6 +35,8 @@ struct port_edge {
 	struct guard guard;
 	bool is_half_open; /* the driver failed in the midst of a queue */
 	bool is_deaf;      /* the XDP program is not ours any more, which was told */
+	bool is_gone;      /* the interface was deleted, which was told */
+	bool is_another;   /* and another of its name is there, which was told */
 };
 
 static int
@@ -400,6 +402,26 @@ ports_look(struct ports *ports)
 	return is_changed;
 }
 
+/* An interface that is made again is another one, and only a start opens it. */
+static void
+look_at_interface(const struct port *port, struct port_edge *edge)
+{
+	char name[IF_NAMESIZE];
+
+	if (!edge->is_gone && if_indextoname(port->ifindex, name) == NULL) {
+		edge->is_gone = true;
+		log_error("port %s: interface %s is gone; once there is one again, "
+			  "karmalb-dataplane is to be started again",
+			port->conf.name, port->interface);
+	}
+	if (edge->is_gone && !edge->is_another && if_nametoindex(port->interface) != 0) {
+		edge->is_another = true;
+		log_error("port %s: interface %s is there again, but not the one that was opened; "
+			  "nothing comes in there until karmalb-dataplane is started again",
+			port->conf.name, port->interface);
+	}
+}
+
 void
 ports_look_at_programs(struct ports *ports)
 {
@@ -409,8 +431,11 @@ ports_look_at_programs(struct ports *ports)
 		struct port *port = &ports->port[i];
 		struct port_edge *edge = port->edge;
 
+		if (edge == NULL)
+			continue;
+		look_at_interface(port, edge);
 		/* No way leads back: ours is attached at start. */
-		if (edge == NULL || edge->is_deaf || steer_is_ours(&edge->steer, &err))
+		if (edge->is_gone || edge->is_deaf || steer_is_ours(&edge->steer, &err))
 			continue;
 		edge->is_deaf = true;
 		log_error("port %s: %s; nothing comes in there until karmalb-dataplane is started "

@@ -168,8 +168,9 @@ bool
 ports_look(struct ports *ports);
 
 /*
- * Says in the log, once, where ours is not the XDP program of a port's interface any more: its
- * packets then go to the kernel, where the guard drops them.
+ * Says in the log, once, where a port's interface was deleted, or another of its name was made; and
+ * where ours is not its XDP program any more: its packets then go to the kernel, where the guard
+ * drops them.
  */
 void
 ports_look_at_programs(struct ports *ports);

@@ -3,7 +3,7 @@
 # limit: 240 s
 # A port loses its link, its MTU shrinks, the sample ring and the flow table run full: each is counted
 # under its name and told, and what is not concerned goes on.  A port without link from the start is no
-# mirror's failure.
+# mirror's failure, and one whose interface is deleted is told.
 . "$(dirname "$0")/_init.sh"
 
 fetch6() {
@@ -110,6 +110,10 @@ has_been_up() {
 	ask_json 'SHOW STATUS' "r['uptime_seconds'] >= $1" | grep -qx True
 }
 
+logged() {
+	grep -q "$1" "$WORLD_DIR/log/dataplane"
+}
+
 step "the mirrors' port has no link from the start: no failure of theirs"
 in_ns net ip link set lb1 down
 configure_two_ports 2 'ha_strategy = "random"; ping = "none";'
@@ -120,3 +124,10 @@ wait_for 20 "some seconds to pass" has_been_up 5 || fail "$(ctl -e 'SHOW STATUS'
 expect_equal "connect failures" "$(failures_to_connect)" 0
 in_ns net ip link set lb1 up
 wait_for 20 "an answer" fetch || fail "no answer once there is a link"
+
+step "the mirrors' interface is deleted and made again"
+in_ns lb ip link del eth1
+wait_for 20 "the log to say so" logged 'port back: interface eth1 is gone; ' || fail "the log does not say so"
+in_ns net ip link add lb1 type veth peer name eth1 netns "$WORLD-lb"
+wait_for 20 "the log to say what to do" logged 'port back: interface eth1 is there again, .* started again' ||
+	fail "the log does not say what to do"
