@@ -29,7 +29,7 @@ udp_is_forsaken(const struct ledger *ledger, const struct flow *flow)
 
 	if (slot->is_selected)
 		return false;
-	return slot->is_one_way || flow->exchange == FLOW_EXCHANGE_IDLE ||
+	return slot->is_one_way || !slot->has_next_hop || flow->exchange == FLOW_EXCHANGE_IDLE ||
 	       flow->exchange == FLOW_EXCHANGE_LATE || latency_is_overdue(ledger, flow);
 }
 

@@ -5,7 +5,7 @@
  * query, the mirror's next datagram its answer (see latency.h).  Where the mirror says that nobody
  * listens there, the flow ends, so that the client's next datagram finds another mirror.  So does
  * that of a mirror that gets no new flows any more (dead, drained, gone) once it owes an answer for
- * too long, or nobody waits for any.
+ * too long, or nobody waits for any, or nothing reaches it.
  *
  * Until the mirror has sent something, the client's address may be forged.  Such flows have a
  * budget of their own, as many as half-open ones (flow_worker.n_unanswered), so that a flood of

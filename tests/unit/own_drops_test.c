@@ -131,6 +131,25 @@ START_TEST(datagram_that_we_drop_is_no_query)
 }
 END_TEST
 
+/* What is dropped is no query that could be missed: nobody is to wait for that. */
+START_TEST(datagram_goes_to_another_mirror_where_nothing_reaches_its_own)
+{
+	datagram_fixture(&f, &(struct fixture_conf){.n_mirrors = 0});
+	struct datagram_talk t = datagram_talk_new(&f, 4);
+
+	datagram_client(&t, "ask", 3);
+	datagram_mirror(&t, "yes", 3);
+	uint32_t mirror = t.mirror;
+	struct table_slot *slot = &f.tables.slots[mirror - FIXTURE_MIRROR];
+
+	slot->has_next_hop = false;
+	slot->is_selected = false;
+	ck_assert_int_eq(datagram_client(&t, "ask", 3), 0);
+	ck_assert_uint_ne(t.mirror, mirror);
+	fixture_fini(&f);
+}
+END_TEST
+
 /* What was under way when our link went. */
 START_TEST(time_that_passes_without_our_link_is_not_held_against_the_mirror)
 {
@@ -191,6 +210,7 @@ main(void)
 	const TTest *tests[] = {query_that_we_drop_is_none,
 		query_with_the_handshake_that_we_drop_is_none, syn_that_is_too_big_begins_nothing,
 		datagram_that_we_drop_is_no_query,
+		datagram_goes_to_another_mirror_where_nothing_reaches_its_own,
 		time_that_passes_without_our_link_is_not_held_against_the_mirror,
 		end_and_new_beginning_count_without_our_link, NULL};
 
