@@ -124,6 +124,11 @@ admit(struct ledger *ledger, const struct pipeline_packet *packet, struct packet
 		ledger_count(ledger, reason);
 		return false;
 	}
+	/* Only groups: a virtual router's MAC is ours, too, and need not be the port's. */
+	if (__builtin_expect(packet->data[0] & 1, 0)) {
+		ledger_count(ledger, KARMALB_COUNTER_DROP_GROUP_MAC);
+		return false;
+	}
 	if (__builtin_expect(packet->is_l4_bad, 0)) {
 		ledger_count(ledger, KARMALB_COUNTER_DROP_L4_CHECKSUM);
 		return false;

@@ -47,6 +47,7 @@ enum karmalb_outcome {
 	X(DROP_MALFORMED, drop_malformed, "header field out of its range")                       \
 	X(DROP_IP_CHECKSUM, drop_ip_checksum, "IPv4 header checksum wrong")                      \
 	X(DROP_L4_CHECKSUM, drop_l4_checksum, "TCP or UDP checksum flagged wrong by the device") \
+	X(DROP_GROUP_MAC, drop_group_mac, "frame sent to a broadcast or multicast MAC address")  \
 	X(DROP_FRAGMENT, drop_fragment, "IP fragment")                                           \
 	X(DROP_VLAN, drop_vlan, "more than two VLAN tags, or 255 others in use")                 \
 	X(DROP_PROTOCOL, drop_protocol, "protocol that no service has")                          \

@@ -212,6 +212,30 @@ START_TEST(packets_of_one_burst_see_each_other)
 }
 END_TEST
 
+/* A switch gives them to every host, of which each would serve. */
+START_TEST(frames_to_broadcast_and_multicast_addresses_are_dropped)
+{
+	static const uint8_t groups[][6] = {
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {0x01, 0, 0x5e, 0, 0, 1}, {0x33, 0x33}};
+	struct segment syn = {.source = FIXTURE_CLIENT,
+		.destination = FIXTURE_VIP,
+		.source_port = 4000,
+		.destination_port = FIXTURE_VIP_PORT,
+		.flags = SEG_SYN};
+
+	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
+	for (unsigned i = 0; i < 3; i++) {
+		memcpy(syn.mac_to, groups[i], 6);
+		ck_assert_int_eq(fixture_send(&f, 0, &syn).reason, KARMALB_COUNTER_DROP_GROUP_MAC);
+	}
+	ck_assert_uint_eq(counter(KARMALB_COUNTER_FLOWS_OPENED), 0);
+	/* Such as a virtual router's, which the port's own need not be. */
+	memcpy(syn.mac_to, (const uint8_t[]){0, 0, 0x5e, 0, 1, 7}, 6);
+	ck_assert(fixture_send(&f, 0, &syn).is_sent);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(padding_is_cut)
 {
 	fixture_init(&f, &(struct fixture_conf){.n_mirrors = 0});
@@ -493,7 +517,8 @@ main(void)
 {
 	const TTest *tests[] = {every_packet_has_one_verdict_and_every_drop_one_reason,
 		random_bytes_are_dropped_by_name, packets_of_one_burst_see_each_other,
-		padding_is_cut, unfinished_checksum_is_completed_only_where_the_port_says_so,
+		padding_is_cut, frames_to_broadcast_and_multicast_addresses_are_dropped,
+		unfinished_checksum_is_completed_only_where_the_port_says_so,
 		replies_follow_the_clients_last_way,
 		replies_leave_by_the_gateway_where_the_port_says_so,
 		packets_to_the_mirror_bear_its_next_hop, mirror_without_next_hop_is_not_picked,
