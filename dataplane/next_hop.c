@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <linux/rtnetlink.h>
 
@@ -133,7 +134,7 @@ resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
 				n->ports->neighbours, n->ports->n_neighbours, (int)port));
 		return;
 	}
-	if (route_default(&n->requests, n->ports->port[port].ifindex, &route) != 0 ||
+	if (route_default(&n->requests, AF_INET, n->ports->port[port].ifindex, &route) != 0 ||
 		!route.has_gateway) {
 		set_route(n, hop, NULL, now_us);
 		return;

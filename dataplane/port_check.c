@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,15 +91,21 @@ check_queues(struct port *port, const struct interface_device *device, struct er
 static int
 check_default_route(const struct port *port, struct netlink *nl, struct err *err)
 {
+	static const int families[] = {AF_INET, AF_INET6};
 	struct route route;
 
-	if (port->conf.may_take_default_route || route_default(nl, 0, &route) != 0 ||
-		route.ifindex != port->ifindex)
+	if (port->conf.may_take_default_route)
 		return 0;
-	return err_set(err, -EPERM,
-		"port %s: the host's default route leaves by %s, and with it you may lose the "
-		"host; use another interface, or say default_route = \"take\" for this port",
-		port->conf.name, port->interface);
+	for (unsigned i = 0; i < 2; i++) {
+		if (route_default(nl, families[i], 0, &route) == 0 &&
+			route.ifindex == port->ifindex)
+			return err_set(err, -EPERM,
+				"port %s: the host's default route leaves by %s, and with it you "
+				"may lose the host; use another interface, or say default_route = "
+				"\"take\" for this port",
+				port->conf.name, port->interface);
+	}
+	return 0;
 }
 
 static int

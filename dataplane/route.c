@@ -77,7 +77,7 @@ struct default_search {
 	struct route *route;
 };
 
-/* The kernel dumps by rising destination: what follows the first other one is of no interest. */
+/* IPv4 is dumped by rising destination: what follows the first other one is of no interest. */
 static bool
 take_default(const struct nlmsghdr *message, void *context)
 {
@@ -90,7 +90,7 @@ take_default(const struct nlmsghdr *message, void *context)
 	mnl_attr_for_each(a, message, sizeof(*rtm))
 	{
 		if (mnl_attr_get_type(a) == RTA_DST)
-			return false;
+			return rtm->rtm_family != AF_INET;
 		if (mnl_attr_get_type(a) == RTA_PRIORITY)
 			metric = mnl_attr_get_u32(a);
 		read_attribute(a, &route);
@@ -106,13 +106,13 @@ take_default(const struct nlmsghdr *message, void *context)
 }
 
 int
-route_default(struct netlink *nl, unsigned ifindex, struct route *route)
+route_default(struct netlink *nl, int family, unsigned ifindex, struct route *route)
 {
 	struct default_search search = {.ifindex = ifindex, .route = route};
 	struct netlink_request request;
 	struct rtmsg *rtm = netlink_begin(&request, RTM_GETROUTE, NLM_F_DUMP, sizeof(*rtm));
 
-	rtm->rtm_family = AF_INET;
+	rtm->rtm_family = (uint8_t)family;
 	rtm->rtm_table = RT_TABLE_MAIN;
 	int error = netlink_ask(nl, &request, take_default, &search);
 

@@ -23,9 +23,9 @@ int
 route_lookup(struct netlink *nl, const struct karmalb_address *to, struct route *route);
 
 /*
- * The IPv4 default route of the main table that leaves by 'ifindex' (0: by any interface), the one
- * of the lowest metric.
+ * The default route of 'family' (AF_INET, AF_INET6) in the main table that leaves by 'ifindex' (0:
+ * by any interface), the one of the lowest metric.
  * 0, or -ENETUNREACH where there is none.
  */
 int
-route_default(struct netlink *nl, unsigned ifindex, struct route *route);
+route_default(struct netlink *nl, int family, unsigned ifindex, struct route *route);

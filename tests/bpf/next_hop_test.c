@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Routes, neighbours and links of a real kernel, followed.  Needs root. */
+#include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -12,8 +14,10 @@
 
 #include "endpoint_text.h"
 #include "kernel.h"
+#include "netlink.h"
 #include "netns.h"
 #include "next_hop.h"
+#include "route.h"
 
 #define NEIGHBOURS "ip neigh show dev eth1"
 
@@ -212,6 +216,25 @@ START_TEST(of_two_default_routes_the_better_one_of_the_port_counts)
 }
 END_TEST
 
+START_TEST(default_routes_of_both_families_are_found)
+{
+	struct netlink nl = {.sequence = 0};
+	struct route route;
+
+	ck_assert_int_eq(netlink_open(&nl), 0);
+	here("ip -6 addr add 2001:db8:7::1/64 dev eth1 nodad");
+	here("ip -6 route add 2001:db8:8::/48 via 2001:db8:7::2");
+	here("ip route add default via " NETNS_THERE);
+	ck_assert_int_eq(route_default(&nl, AF_INET6, 0, &route), -ENETUNREACH);
+	ck_assert_int_eq(route_default(&nl, AF_INET, 0, &route), 0);
+	here("ip -6 route add default via 2001:db8:7::9");
+	ck_assert_int_eq(route_default(&nl, AF_INET6, 0, &route), 0);
+	ck_assert_uint_eq(route.ifindex, if_nametoindex("eth1"));
+	ck_assert_uint_eq(route.gateway.bytes[15], 9);
+	netlink_close(&nl);
+}
+END_TEST
+
 START_TEST(an_operators_entry_is_used_and_left_alone)
 {
 	struct karmalb_address a = address("10.77.0.8");
@@ -306,6 +329,7 @@ main(int argc, char **argv)
 	tcase_add_test(tc, the_link_is_followed_and_its_hops_with_it);
 	tcase_add_test(tc, routes_are_followed);
 	tcase_add_test(tc, of_two_default_routes_the_better_one_of_the_port_counts);
+	tcase_add_test(tc, default_routes_of_both_families_are_found);
 	tcase_add_test(tc, lost_events_are_made_up_for);
 	suite_add_tcase(suite, tc);
 	return kernel_main(argc, argv, suite);
