@@ -5,11 +5,13 @@
 # not keep it from starting does not.
 . "$(dirname "$0")/_init.sh"
 
+UNDER=(env) # what starts the data plane that is to be refused
+
 # refused PATTERN OPTION...: the data plane ends by itself, unsuccessfully, and says why.
 refused() {
 	local pattern=$1 said status=0
 	shift
-	said=$(in_ns lb timeout $((30 * ${KARMALB_PATIENCE:-1})) "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
+	said=$(in_ns lb "${UNDER[@]}" timeout $((30 * ${KARMALB_PATIENCE:-1})) "$BUILD/karmalb-dataplane" --run-dir "$WORLD_DIR" \
 		--source=10.99.0.240/28 --max-flows=1000 "$@" 2>&1) || status=$?
 	expect_equal "exit status of $*" "$status" 1
 	expect_match "$*" "$(tail -n 1 <<<"$said")" "$pattern"
@@ -41,6 +43,15 @@ refused 'has MTU 9000, but .* run: ip link set eth0 mtu' --port=front=af_xdp:eth
 in_ns lb ip link set eth0 mtu 1500
 refused 'max_flows = 1000000000 needs [0-9]+ MiB of memory, and [0-9]+ MiB can be had' \
 	--port=front=af_xdp:eth0 --max-flows=1000000000
+mkdir "$WORLD_DIR/group"
+echo $((24 << 20)) >"$WORLD_DIR/group/memory.max"
+echo 0 >"$WORLD_DIR/group/memory.current"
+# shellcheck disable=SC2016 # for that shell
+UNDER=(unshare --mount sh -c 'mount --bind "$0" /sys/fs/cgroup && exec "$@"' "$WORLD_DIR/group")
+refused 'packets need [0-9]+ MiB of memory, and 24 MiB can be had: free some' --port=front=af_xdp:eth0
+UNDER=(prlimit --memlock=8388608 setpriv --bounding-set=-ipc_lock)
+refused 'AF_XDP locks [0-9]+ MiB of memory, the limit is 8 MiB: raise it' --port=front=af_xdp:eth0
+UNDER=(env)
 refused "its neighbours are the kernel's; .* ip neigh replace" \
 	--port=front=af_xdp:eth0 --neighbour=10.99.0.101=02:00:00:00:00:01,port=front
 refused 'no port without a kernel interface' --port=front=af_xdp:eth0 --neighbour=10.99.0.101=02:00:00:00:00:01
