@@ -113,8 +113,12 @@ instance_table_ports(const struct instance *inst, struct table_port ports[KARMAL
 			.mtu = p->mtu < UINT16_MAX ? (uint16_t)p->mtu : 0,
 		};
 		memcpy(ports[i].mac, p->mac, sizeof(ports[i].mac));
-		ports[i].has_gateway =
-			next_hops_gateway(inst->next_hops, (uint8_t)i, ports[i].gateway_mac);
+		for (unsigned k = 0; k < 2; k++) {
+			struct table_gateway *g = &ports[i].gateways[k];
+
+			g->is_known =
+				next_hops_gateway(inst->next_hops, (uint8_t)i, k != 0, g->mac);
+		}
 	}
 	return inst->ports.n;
 }

@@ -121,9 +121,10 @@ resolve(struct next_hops *n, struct hop *hop, uint64_t now_us)
 
 /* The gateway is its own "wanted address"; a default route without one leads to nobody we know. */
 static void
-resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
+resolve_gateway(struct next_hops *n, unsigned port, bool is_ipv6, uint64_t now_us)
 {
-	struct hop *hop = &n->gateways[port];
+	struct hop *hop = &n->gateways[2 * port + is_ipv6];
+	int family = is_ipv6 ? AF_INET6 : AF_INET;
 	struct route route;
 
 	if (!n->ports->port[port].conf.is_reply_by_route)
@@ -134,7 +135,7 @@ resolve_gateway(struct next_hops *n, unsigned port, uint64_t now_us)
 				n->ports->neighbours, n->ports->n_neighbours, (int)port));
 		return;
 	}
-	if (route_default(&n->requests, AF_INET, n->ports->port[port].ifindex, &route) != 0 ||
+	if (route_default(&n->requests, family, n->ports->port[port].ifindex, &route) != 0 ||
 		!route.has_gateway) {
 		set_route(n, hop, NULL, now_us);
 		return;
@@ -150,8 +151,8 @@ next_hops_reroute(struct next_hops *n, uint64_t now_us)
 	n->rerouted_us = now_us;
 	for (unsigned i = 0; i < n->n_hops; i++)
 		resolve(n, &n->hops[i], now_us);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		resolve_gateway(n, i, now_us);
+	for (unsigned i = 0; i < 2 * n->ports->n; i++)
+		resolve_gateway(n, i / 2, i % 2 != 0, now_us);
 }
 
 /* Neighbours that nobody wants any more, collected while the kernel lists them. */
@@ -172,7 +173,7 @@ take_unused(const struct neighbour *neighbour, void *context)
 		if (hop_uses(&n->hops[i], neighbour->ifindex, &neighbour->address))
 			return;
 	}
-	for (unsigned i = 0; i < n->ports->n; i++) {
+	for (unsigned i = 0; i < 2 * n->ports->n; i++) {
 		if (hop_uses(&n->gateways[i], neighbour->ifindex, &neighbour->address))
 			return;
 	}
@@ -301,9 +302,9 @@ next_hops_why(
 }
 
 bool
-next_hops_gateway(const struct next_hops *n, uint8_t port, uint8_t mac[6])
+next_hops_gateway(const struct next_hops *n, uint8_t port, bool is_ipv6, uint8_t mac[6])
 {
-	const struct hop *hop = &n->gateways[port];
+	const struct hop *hop = &n->gateways[2 * port + is_ipv6];
 
 	if ((hop->ifindex == 0 && !hop->is_static) || hop->reason != HOP_RESOLVED)
 		return false;

@@ -65,11 +65,11 @@ next_hops_why(const struct next_hops *next_hops, const struct karmalb_address *a
 	struct err *sentence);
 
 /*
- * The MAC of the default route's gateway out of a port, for reply_via=route.  False: there is none,
- * or it is not resolved (yet).
+ * The MAC of the gateway of either family's default route out of a port, for reply_via=route.
+ * False: there is none, or it is not resolved (yet).
  */
 bool
-next_hops_gateway(const struct next_hops *next_hops, uint8_t port, uint8_t mac[6]);
+next_hops_gateway(const struct next_hops *next_hops, uint8_t port, bool is_ipv6, uint8_t mac[6]);
 
 /* Stops following and gives the neighbour entries that we made back.  NULL is fine. */
 void

@@ -26,8 +26,8 @@ note_links(struct next_hops *n)
 	n->is_changed = true;
 	for (unsigned i = 0; i < n->n_hops; i++)
 		hop_update(&n->hops[i], n->ports->port[n->hops[i].port].is_up);
-	for (unsigned i = 0; i < n->ports->n; i++)
-		hop_update(&n->gateways[i], n->ports->port[i].is_up);
+	for (unsigned i = 0; i < 2 * n->ports->n; i++)
+		hop_update(&n->gateways[i], n->ports->port[i / 2].is_up);
 }
 
 static void
@@ -76,7 +76,7 @@ on_neighbour(struct next_hops *n, const struct neighbour *neighbour, bool is_del
 		is_deleted |= now.state == 0;
 	for (unsigned i = 0; i < n->n_hops; i++)
 		tell_neighbour(n, &n->hops[i], &now, is_deleted);
-	for (unsigned i = 0; i < n->ports->n; i++)
+	for (unsigned i = 0; i < 2 * n->ports->n; i++)
 		tell_neighbour(n, &n->gateways[i], &now, is_deleted);
 }
 
@@ -125,7 +125,7 @@ resync(struct next_hops *n, uint64_t now_us)
 	}
 	for (unsigned i = 0; i < n->n_hops; i++)
 		n->hops[i].is_asking_due = true;
-	for (unsigned i = 0; i < n->ports->n; i++)
+	for (unsigned i = 0; i < 2 * n->ports->n; i++)
 		n->gateways[i].is_asking_due = true;
 	next_hops_reroute(n, now_us);
 }
@@ -183,7 +183,7 @@ next_hops_tick(struct next_hops *n, uint64_t now_us)
 		next_hops_reroute(n, now_us);
 	for (unsigned i = 0; i < n->n_hops; i++)
 		tick_hop(n, &n->hops[i], now_us);
-	for (unsigned i = 0; i < n->ports->n; i++)
+	for (unsigned i = 0; i < 2 * n->ports->n; i++)
 		tick_hop(n, &n->gateways[i], now_us);
 	return report_change(n);
 }

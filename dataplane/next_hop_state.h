@@ -16,9 +16,10 @@ struct next_hops {
 	struct ports *ports;
 	struct hop *hops; /* sorted by address, each once */
 	unsigned n_hops;
-	struct hop gateways[KARMALB_PORTS_MAX]; /* ifindex 0: none */
-	bool is_list_new;                       /* neighbours of a former list may be left */
-	bool is_changed;                        /* since true was returned last */
+	struct hop
+		gateways[2 * KARMALB_PORTS_MAX]; /* by port, IPv4's and IPv6's; ifindex 0: none */
+	bool is_list_new;                        /* neighbours of a former list may be left */
+	bool is_changed;                         /* since true was returned last */
 	bool is_reroute_due;
 	bool is_resync_due; /* events were lost */
 	uint64_t rerouted_us;

@@ -92,13 +92,15 @@ static int
 check_default_route(const struct port *port, struct netlink *nl, struct err *err)
 {
 	static const int families[] = {AF_INET, AF_INET6};
-	struct route route;
+	struct route best, ours;
 
 	if (port->conf.may_take_default_route)
 		return 0;
 	for (unsigned i = 0; i < 2; i++) {
-		if (route_default(nl, families[i], 0, &route) == 0 &&
-			route.ifindex == port->ifindex)
+		/* One of several next hops is enough. */
+		if (route_default(nl, families[i], 0, &best) == 0 &&
+			route_default(nl, families[i], port->ifindex, &ours) == 0 &&
+			ours.metric == best.metric)
 			return err_set(err, -EPERM,
 				"port %s: the host's default route leaves by %s, and with it you "
 				"may lose the host; use another interface, or say default_route = "

@@ -23,6 +23,29 @@ read_via(const struct nlattr *a, struct karmalb_address *gateway)
 }
 
 static void
+read_attribute(const struct nlattr *a, struct route *route);
+
+/* ECMP: the first next hop that leaves by 'ifindex', 0: by any. */
+static void
+read_next_hops(const struct nlattr *a, unsigned ifindex, struct route *route)
+{
+	const struct rtnexthop *nh = mnl_attr_get_payload(a);
+	int left = mnl_attr_get_payload_len(a);
+	struct nlattr *attr;
+
+	/* Bounded by the attribute's size. */
+	while (RTNH_OK(nh, left) && ifindex != 0 && (unsigned)nh->rtnh_ifindex != ifindex) {
+		left -= RTNH_ALIGN(nh->rtnh_len);
+		nh = RTNH_NEXT(nh);
+	}
+	if (!RTNH_OK(nh, left))
+		return;
+	route->ifindex = (unsigned)nh->rtnh_ifindex;
+	mnl_attr_for_each_payload((struct nlattr *)RTNH_DATA(nh), nh->rtnh_len - RTNH_LENGTH(0))
+		read_attribute(attr, route);
+}
+
+static void
 read_attribute(const struct nlattr *a, struct route *route)
 {
 	switch (mnl_attr_get_type(a)) {
@@ -34,6 +57,9 @@ read_attribute(const struct nlattr *a, struct route *route)
 		break;
 	case RTA_VIA:
 		route->has_gateway = read_via(a, &route->gateway);
+		break;
+	case RTA_PRIORITY:
+		route->metric = mnl_attr_get_u32(a);
 		break;
 	case RTA_PREFSRC:
 		route->has_source = netlink_get_address(a, &route->source);
@@ -72,7 +98,6 @@ route_lookup(struct netlink *nl, const struct karmalb_address *to, struct route 
 
 struct default_search {
 	unsigned ifindex;
-	uint32_t metric; /* of the best one so far */
 	bool is_found;
 	struct route *route;
 };
@@ -84,23 +109,22 @@ take_default(const struct nlmsghdr *message, void *context)
 	const struct rtmsg *rtm = mnl_nlmsg_get_payload(message);
 	struct default_search *search = context;
 	struct route route = {.type = rtm->rtm_type};
-	uint32_t metric = 0;
 	const struct nlattr *a;
 
 	mnl_attr_for_each(a, message, sizeof(*rtm))
 	{
 		if (mnl_attr_get_type(a) == RTA_DST)
 			return rtm->rtm_family != AF_INET;
-		if (mnl_attr_get_type(a) == RTA_PRIORITY)
-			metric = mnl_attr_get_u32(a);
+		if (mnl_attr_get_type(a) == RTA_MULTIPATH)
+			read_next_hops(a, search->ifindex, &route);
 		read_attribute(a, &route);
 	}
 	if (rtm->rtm_table != RT_TABLE_MAIN ||
 		(search->ifindex != 0 && route.ifindex != search->ifindex) ||
-		route.type != RTN_UNICAST || (search->is_found && metric >= search->metric))
+		route.type != RTN_UNICAST ||
+		(search->is_found && route.metric >= search->route->metric))
 		return true;
 	*search->route = route;
-	search->metric = metric;
 	search->is_found = true;
 	return true;
 }

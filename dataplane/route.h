@@ -12,6 +12,7 @@ struct netlink;
 struct route {
 	unsigned ifindex;
 	uint8_t type; /* RTN_UNICAST, RTN_LOCAL, ... */
+	uint32_t metric;
 	bool has_gateway;
 	bool has_source;
 	struct karmalb_address gateway;
@@ -24,7 +25,7 @@ route_lookup(struct netlink *nl, const struct karmalb_address *to, struct route 
 
 /*
  * The default route of 'family' (AF_INET, AF_INET6) in the main table that leaves by 'ifindex' (0:
- * by any interface), the one of the lowest metric.
+ * by any interface), the one of the lowest metric; of several next hops (ECMP) the first that does.
  * 0, or -ENETUNREACH where there is none.
  */
 int

@@ -49,14 +49,19 @@ struct table_service {
 	uint16_t turn; /* which of flow_header.turns counts its rotation: its first mirror's slot */
 };
 
+/* Of the default route out of a port. */
+struct table_gateway {
+	uint8_t mac[6];
+	bool is_known;
+};
+
 struct table_port {
 	uint8_t mac[6];
 	bool is_up;
-	bool has_gateway;
 	bool is_partial_checksum; /* received L4 checksums may hold the pseudo-header sum only */
-	bool is_reply_by_route;   /* replies leave by 'gateway_mac', not by the client's own MAC */
-	uint8_t gateway_mac[6];
-	uint16_t mtu; /* largest IP packet that may leave here; 0: any */
+	bool is_reply_by_route;   /* replies leave by a gateway, not by the client's own MAC */
+	struct table_gateway gateways[2]; /* IPv4's, IPv6's */
+	uint16_t mtu;                     /* largest IP packet that may leave here; 0: any */
 };
 
 #define TABLES_SERVICE_BUCKETS (2 * KARMALB_SERVICES_MAX) /* power of two, at most half full */

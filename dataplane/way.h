@@ -26,6 +26,13 @@ way_to_mirror(const struct tables *tables, const struct flow *flow)
 	};
 }
 
+static inline const struct table_gateway *
+way_gateway(const struct tables *tables, const struct flow *flow)
+{
+	return &tables->ports[flow->client_port_in]
+			.gateways[karmalb_address_is_v4(&flow->client) ? 0 : 1];
+}
+
 static inline struct rewrite
 way_to_client(const struct tables *tables, const struct flow *flow)
 {
@@ -33,7 +40,8 @@ way_to_client(const struct tables *tables, const struct flow *flow)
 	const struct table_slot *slot = &tables->slots[flow->slot];
 
 	return (struct rewrite){
-		.mac_to = port->is_reply_by_route ? port->gateway_mac : flow->client_mac,
+		.mac_to =
+			port->is_reply_by_route ? way_gateway(tables, flow)->mac : flow->client_mac,
 		.mac_from = port->mac,
 		.source = &slot->listen.address,
 		.destination = &flow->client,
@@ -48,7 +56,7 @@ way_to_client_is_known(const struct tables *tables, const struct flow *flow)
 {
 	const struct table_port *port = &tables->ports[flow->client_port_in];
 
-	return !port->is_reply_by_route || port->has_gateway;
+	return !port->is_reply_by_route || way_gateway(tables, flow)->is_known;
 }
 
 /* Whether a packet may leave by that port; else it is counted.  Before it is rewritten. */

@@ -182,11 +182,11 @@ START_TEST(routes_are_followed)
 
 	want("192.0.2.1", NULL);
 	expect("192.0.2.1", KARMALB_NEXT_HOP_FAILED, "no route to 192.0.2.1");
-	ck_assert(!next_hops_gateway(hops, 0, gateway));
+	ck_assert(!next_hops_gateway(hops, 0, false, gateway));
 	here("ip route add default via " NETNS_THERE);
 	expect("192.0.2.1", KARMALB_NEXT_HOP_RESOLVED, NULL);
 	netns_peer_mac(mac);
-	ck_assert(next_hops_gateway(hops, 0, gateway));
+	ck_assert(next_hops_gateway(hops, 0, false, gateway));
 	ck_assert_mem_eq(gateway, mac, 6);
 	here("ip route add 192.0.2.0/24 dev lo");
 	expect("192.0.2.1", KARMALB_NEXT_HOP_FAILED, "no port");
@@ -207,11 +207,11 @@ START_TEST(of_two_default_routes_the_better_one_of_the_port_counts)
 	here("ip link add dummy0 type veth peer name dummy1 && ip link set dummy0 up && "
 	     "ip route add default dev dummy0 metric 50");
 	want("192.0.2.1", NULL);
-	for (unsigned i = 0; i < 500 && !next_hops_gateway(hops, 0, gateway); i++) {
+	for (unsigned i = 0; i < 500 && !next_hops_gateway(hops, 0, false, gateway); i++) {
 		follow();
 		usleep(10000);
 	}
-	ck_assert(next_hops_gateway(hops, 0, gateway));
+	ck_assert(next_hops_gateway(hops, 0, false, gateway));
 	ck_assert_mem_eq(gateway, mac, 6);
 }
 END_TEST
@@ -231,6 +231,52 @@ START_TEST(default_routes_of_both_families_are_found)
 	ck_assert_int_eq(route_default(&nl, AF_INET6, 0, &route), 0);
 	ck_assert_uint_eq(route.ifindex, if_nametoindex("eth1"));
 	ck_assert_uint_eq(route.gateway.bytes[15], 9);
+	netlink_close(&nl);
+}
+END_TEST
+
+START_TEST(each_family_has_its_gateway)
+{
+	uint8_t mac[6] = {2, 0, 0, 0, 0x12, 0x34}, gateway[6];
+
+	here("ip -6 addr add 2001:db8:7::1/64 dev eth1 nodad");
+	here("ip -6 neigh add fe80::9 lladdr 02:00:00:00:12:34 dev eth1 nud permanent");
+	here("ip -6 route add default via fe80::9 dev eth1");
+	for (unsigned i = 0; i < 500 && !next_hops_gateway(hops, 0, true, gateway); i++) {
+		follow();
+		usleep(10000);
+	}
+	ck_assert(next_hops_gateway(hops, 0, true, gateway));
+	ck_assert_mem_eq(gateway, mac, 6);
+	ck_assert(!next_hops_gateway(hops, 0, false, gateway));
+}
+END_TEST
+
+START_TEST(of_several_next_hops_the_first_of_the_port_counts)
+{
+	struct netlink nl = {.sequence = 0};
+	unsigned eth1 = if_nametoindex("eth1");
+	struct route route;
+
+	ck_assert_int_eq(netlink_open(&nl), 0);
+	here("ip link add dummy0 type veth peer name dummy1 && ip link set dummy0 up && "
+	     "ip addr add 10.78.0.1/24 dev dummy0");
+	here("ip route add default metric 70 nexthop via 10.78.0.9 dev dummy0 "
+	     "nexthop via 10.77.0.9 dev eth1 nexthop via 10.77.0.8 dev eth1");
+	ck_assert_int_eq(route_default(&nl, AF_INET, 0, &route), 0);
+	ck_assert_uint_eq(route.ifindex, if_nametoindex("dummy0"));
+	ck_assert_uint_eq(route.metric, 70);
+	ck_assert_int_eq(route_default(&nl, AF_INET, eth1, &route), 0);
+	ck_assert_uint_eq(route.ifindex, eth1);
+	ck_assert_uint_eq(route.metric, 70);
+	ck_assert(route.has_gateway);
+	ck_assert_uint_eq(route.gateway.bytes[15], 9);
+	here("ip -6 addr add 2001:db8:7::1/64 dev eth1 nodad");
+	here("ip -6 addr add 2001:db8:6::1/64 dev dummy0 nodad");
+	here("ip -6 route add default nexthop via 2001:db8:6::9 dev dummy0 "
+	     "nexthop via 2001:db8:7::8 dev eth1");
+	ck_assert_int_eq(route_default(&nl, AF_INET6, eth1, &route), 0);
+	ck_assert_uint_eq(route.gateway.bytes[15], 8);
 	netlink_close(&nl);
 }
 END_TEST
@@ -330,6 +376,8 @@ main(int argc, char **argv)
 	tcase_add_test(tc, routes_are_followed);
 	tcase_add_test(tc, of_two_default_routes_the_better_one_of_the_port_counts);
 	tcase_add_test(tc, default_routes_of_both_families_are_found);
+	tcase_add_test(tc, each_family_has_its_gateway);
+	tcase_add_test(tc, of_several_next_hops_the_first_of_the_port_counts);
 	tcase_add_test(tc, lost_events_are_made_up_for);
 	suite_add_tcase(suite, tc);
 	return kernel_main(argc, argv, suite);

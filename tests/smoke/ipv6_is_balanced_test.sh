@@ -104,3 +104,34 @@ wait_for 20 "5 connect failures" failures6 || fail "m1: $(outcomes dns6 m1), m2:
 
 step "IPv4 beside it"
 expect_match "answer" "$(fetch)" '^m1$'
+
+# forwarded NAMESPACE COUNTER: packets that it has forwarded as a router.
+forwarded() {
+	in_ns "$1" cat /proc/net/snmp6 /proc/net/snmp | awk -v name="$2" '
+		$1 == name { print $2 }
+		$1 == "Ip:" && $2 == "Forwarding" { for (i = 2; i <= NF; i++) if ($i == name) place = i }
+		$1 == "Ip:" && $2 != "Forwarding" && place { print $place }'
+}
+both_gateways_known() {
+	fetch6 --max-time 1 -o "$WORLD_DIR/answer" "http://[$VIP6]/" && fetch >"$WORLD_DIR/answer"
+}
+
+step "replies by the default routes of either family: m1 and m2 are the routers"
+finish controlplane
+finish dataplane
+sed -i 's/device = "af_xdp:eth0";/& reply_via = "route"; default_route = "take";/' "$WORLD_DIR/karmalb.conf"
+in_ns m2 sysctl -q -w net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.eth0.send_redirects=0
+in_ns lb ip route add default via 10.99.0.102
+in_ns lb ip -6 route add default via fd00:99::101
+balancer_start || fail "the balancer did not start"
+wait_for 20 "answers by both routers" both_gateways_known || fail "no answer"
+before6=$(forwarded m1 Ip6OutForwDatagrams) before4=$(forwarded m2 ForwDatagrams)
+fetch6 -o "$WORLD_DIR/echoed" -H 'Expect:' --data-binary @"$WORLD_DIR/content" "http://[$VIP6]/echo" ||
+	fail "upload and download over IPv6"
+cmp "$WORLD_DIR/content" "$WORLD_DIR/echoed" || fail "something else came back"
+for ((i = 0; i < 20; i++)); do
+	expect_match "answer over IPv4" "$(fetch)" '^m1$'
+done
+# At least the packets with the content, resp. a SYN-ACK, an answer and a FIN each.
+expect_between "IPv6 packets by m1" $(($(forwarded m1 Ip6OutForwDatagrams) - before6)) 1000 1000000
+expect_between "IPv4 packets by m2" $(($(forwarded m2 ForwDatagrams) - before4)) 60 1000000

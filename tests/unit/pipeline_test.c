@@ -312,8 +312,10 @@ START_TEST(replies_leave_by_the_gateway_where_the_port_says_so)
 	talk_connect(&t, 10);
 	f.tables.ports[0].is_reply_by_route = true;
 	ck_assert_int_eq(talk_mirror(&t, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
-	f.tables.ports[0].has_gateway = true;
-	memcpy(f.tables.ports[0].gateway_mac, "\x02\x00\x00\x00\x77\x07", 6);
+	f.tables.ports[0].gateways[1].is_known = true; /* IPv6's is no way for IPv4 */
+	ck_assert_int_eq(talk_mirror(&t, SEG_ACK, 0).reason, KARMALB_COUNTER_DROP_NO_NEXT_HOP);
+	f.tables.ports[0].gateways[0] =
+		(struct table_gateway){{0x02, 0, 0, 0, 0x77, 0x07}, .is_known = true};
 	struct fixture_result r = talk_mirror(&t, SEG_ACK, 0);
 
 	ck_assert(r.is_sent);
