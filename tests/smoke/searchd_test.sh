@@ -41,6 +41,14 @@ queries() {
 	[ "$1" = api ] || port=9306
 	in_ns client "$TOP/tests/smoke/searchd_client.py" "$1" "$WORLD_VIP" "$port" "$2" \
 		>"$WORLD_DIR/last.json" || fail "the client failed"
+	cat "$WORLD_DIR/last.json" >>"$WORLD_DIR/asked.$1"
+}
+
+# asked_so_far api|sql EXPRESSION: of all 'r' that the client has printed; their sum.
+asked_so_far() {
+	/usr/bin/python3 -c '
+import json, sys
+print(sum(eval(sys.argv[1], {"r": json.loads(line)}) for line in sys.stdin))' "$2" <"$WORLD_DIR/asked.$1"
 }
 
 last() {
@@ -68,6 +76,36 @@ agent() {
 # succeeded_is HOST N: as SHOW AGENT STATUS has it.
 succeeded_is() {
 	[ "$(agent "$1" 15periods_succeeded_queries)" = "$2" ]
+}
+
+# failures_are api|sql PORT N: of all three mirrors, as SHOW AGENT STATUS has them.
+failures_are() {
+	local kind n=0 i
+	for i in 1 2 3; do
+		for kind in query_timeouts connect_timeouts connect_failures network_errors wrong_replies \
+			unexpected_closings; do
+			n=$((n + $(agent "10.99.0.10$i:$2" "15periods_$kind")))
+		done
+	done
+	echo "$n" >"$WORLD_DIR/failures.$1"
+	[ "$n" = "$3" ]
+}
+
+# expect_same_books: the client's answers and failures so far, and what was counted of the mirrors.
+expect_same_books() {
+	local how port i n
+	for how in api sql; do
+		[ "$how" = api ] && port=9312 || port=9306
+		for i in 1 2 3; do
+			n=$(asked_so_far "$how" "r['answers'].get('m$i', 0)")
+			wait_for 10 "answers of m$i by $how" succeeded_is "10.99.0.10$i:$port" "$n" ||
+				fail "$how: the client had $n answers of m$i, SHOW AGENT STATUS says $(agent "10.99.0.10$i:$port" 15periods_succeeded_queries)"
+		done
+		n=$(asked_so_far "$how" "sum(r['failed'].values()) + r['wrong']")
+		wait_for 10 "failures of $how" failures_are "$how" "$port" "$n" ||
+			fail "$how: $n queries of the client failed, SHOW AGENT STATUS says $(cat "$WORLD_DIR/failures.$how")"
+		echo "          $how: $(asked_so_far "$how" "sum(r['answers'].values())") answers, $n failures, counted alike"
+	done
 }
 
 periods() {
@@ -173,6 +211,8 @@ for how in api sql; do
 	wait_for 60 "an answer of m2" asked_with "$how" m2 || fail "$how: m2 answers nothing"
 done
 
+expect_same_books
+
 step "m3 hangs: its kernel accepts, it says nothing"
 pings_wait 500ms
 kill -STOP "$(pid_of m3)"
@@ -205,3 +245,4 @@ for how in api sql; do
 done
 expect_match "api, nodeads: m1" "$(why api m1)" 'wrong repl'
 expect_match "sql, noerrors: m1" "$(why sql m1)" '^avoided: '
+expect_same_books
