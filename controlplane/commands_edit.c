@@ -53,7 +53,7 @@ refuse(const struct command_call *call, int rc, const char *sentence)
 
 /* Whether the next start has all of 'wanted'. */
 static const char *
-note_on_start(const struct intent *intent, const struct config *wanted)
+note_on_start(struct intent *intent, const struct config *wanted)
 {
 	const struct config *start = intent_saved(intent);
 	bool is_so = false;
@@ -63,7 +63,6 @@ note_on_start(const struct intent *intent, const struct config *wanted)
 		is_so = plan.n_changes == plan.n_restarts;
 		plan_fini(&plan);
 	}
-	config_free(start);
 	return is_so ? ". The next start has all of it so, too"
 		     : ". Not saved (SAVE CONFIG keeps it)";
 }

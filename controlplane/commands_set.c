@@ -126,7 +126,6 @@ on_done(void *arg, const struct balance_outcome *outcome)
 							 : " (the service's own from now on)");
 	look_up(file, outcome, &in_file);
 	look_up(start != NULL ? start : file, outcome, &at_start);
-	config_free(start);
 	rendered.is_in_file = in_file.is_so;
 	rendered.is_saved = at_start.is_so;
 	audit(&pending->request, outcome);

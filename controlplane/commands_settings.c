@@ -78,7 +78,6 @@ command_show_settings(const struct command_call *call)
 	else
 		call->render->table(call->out, &l.table);
 	table_fini(&l.table);
-	config_free(saved);
 	return result;
 }
 

@@ -92,6 +92,7 @@ intent_free(struct intent *i)
 	if (i == NULL)
 		return;
 	config_free(i->file);
+	config_free(i->saved);
 	config_free(i->back.config);
 	config_free(i->back.file);
 	free(i);
@@ -103,17 +104,28 @@ intent_file(const struct intent *i)
 	return i->file;
 }
 
-const struct config *
-intent_saved(const struct intent *i)
+void
+intent_forget_saved(struct intent *i)
 {
-	struct config *saved = config_copy(i->file);
+	config_free(i->saved);
+	i->saved = NULL;
+}
+
+const struct config *
+intent_saved(struct intent *i)
+{
+	struct config *saved;
 	struct err err;
 
+	if (i->saved != NULL)
+		return i->saved;
+	saved = config_copy(i->file);
 	if (saved != NULL &&
 		state_file_apply(i->options.state_path, &saved, i->file, NULL, &err) < 0) {
 		config_free(saved);
 		return NULL;
 	}
+	i->saved = saved;
 	return saved;
 }
 
@@ -260,6 +272,7 @@ intent_save(struct intent *i, unsigned *n, struct err *err)
 		rc = fclose(out) == 0 ? state_file_write(i->options.state_path, text, err)
 				      : -ENOMEM;
 		plan_fini(&plan);
+		intent_forget_saved(i);
 	} else {
 		fclose(out);
 	}

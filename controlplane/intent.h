@@ -50,10 +50,11 @@ intent_free(struct intent *i);
 const struct config *
 intent_file(const struct intent *i);
 
-/* What the next start would begin with: that file, then what SAVE CONFIG kept.  For config_free();
+/* What the next start would begin with: that file, then what SAVE CONFIG kept.  Made once, for
+ * lines that no longer fit the file take their time; valid until the next reload or SAVE CONFIG.
  * NULL: what was kept cannot be read, or out of memory. */
 const struct config *
-intent_saved(const struct intent *i);
+intent_saved(struct intent *i);
 
 /* How a change ended; valid during the callback only. */
 struct intent_outcome {

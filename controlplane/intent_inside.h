@@ -11,7 +11,8 @@ struct event;
 struct intent {
 	struct intent_options options;
 	const struct config *file;
-	struct event *drain_end; /* NULL: it was stopped */
+	const struct config *saved; /* what the next start would begin with; NULL: to be made */
+	struct event *drain_end;    /* NULL: it was stopped */
 	/* A reload that waits to be confirmed: what was before it; NULL: none. */
 	struct {
 		const struct config *config, *file;
@@ -20,6 +21,10 @@ struct intent {
 	struct event *confirm; /* pending meanwhile */
 	struct status_reload reload;
 };
+
+/* The file, or what was saved, is another one. */
+void
+intent_forget_saved(struct intent *i);
 
 /* Nobody confirmed in time. */
 void

@@ -187,6 +187,7 @@ on_ended(void *arg, const char *why)
 	} else {
 		config_free(i->file);
 		i->file = t->before;
+		intent_forget_saved(i);
 		if (t->awaits_confirm)
 			forget_back(i);
 		snprintf(sentence, sizeof(sentence), "%s: %s",
@@ -225,11 +226,13 @@ turn_to(struct intent *i, struct config *wanted, const struct config *file,
 	t->intent = i;
 	t->before = i->file;
 	i->file = file;
+	intent_forget_saved(i);
 	a.ended = on_ended;
 	a.ended_arg = t;
 	rc = intent_change(i, wanted, &a, err);
 	if (rc < 0) {
 		i->file = t->before;
+		intent_forget_saved(i);
 		config_free(file);
 		turn_free(t);
 	}
