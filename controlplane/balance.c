@@ -92,7 +92,7 @@ balance_set_timer(struct balance *b, uint64_t now_us)
 
 	for (unsigned i = 0; i < model->n_services; i++)
 		wake_us = earlier(wake_us, shares_wake_us(&model->services[i], &model->dataplane));
-	wait_us = wake_us > now_us ? wake_us - now_us : 0;
+	wait_us = wake_us > now_us && !b->is_judging_due ? wake_us - now_us : 0;
 	event_add(b->timer, &(struct timeval){.tv_sec = (time_t)(wait_us / KARMALB_SECOND),
 				    .tv_usec = (suseconds_t)(wait_us % KARMALB_SECOND)});
 }
@@ -100,6 +100,7 @@ balance_set_timer(struct balance *b, uint64_t now_us)
 void
 balance_tick(struct balance *b, uint64_t now_us)
 {
+	b->is_judging_due = false;
 	model_sample_rates(b->model, now_us);
 	for (unsigned i = 0; i < b->model->n_services; i++)
 		decide(b, &b->model->services[i], now_us);
@@ -247,7 +248,10 @@ on_ping(void *arg, struct model_mirror *mirror, const struct ping_result *result
 		observe_ping_answered(mirror, result->took_us, now_us);
 	else
 		observe_ping_failed(mirror, result->failure, now_us);
-	event_add(b->timer, &(struct timeval){0});
+	/* Once: to add an event that is due puts it off to the next turn, and so on for ever. */
+	if (!b->is_judging_due)
+		event_add(b->timer, &(struct timeval){0});
+	b->is_judging_due = true;
 }
 
 /* ---- life ---- */

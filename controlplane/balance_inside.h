@@ -16,6 +16,7 @@ struct balance {
 	struct undo_list undo;       /* changes that the data plane has not answered */
 	struct dplink *link;
 	struct event *timer;
+	bool is_judging_due; /* the timer ends at once */
 	struct pending_list pending;
 	struct transaction *sent; /* the newest on this link; NULL: none; of 'epochs' */
 	struct epochs epochs;
