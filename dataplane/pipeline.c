@@ -282,6 +282,15 @@ hold_payload(struct ledger *ledger, const struct passage *passage)
 	ledger->payload_size = view->payload_size;
 }
 
+/* Neither side has heard of it: nothing of it rests. */
+static void
+take_back(struct ledger *ledger, uint32_t record)
+{
+	tcp_end(ledger, record);
+	if (ledger->flows->records[record].state != FLOW_FREE)
+		flow_remove(ledger->flows, ledger->tables, record);
+}
+
 /* Of packets that no flow knows, only a SYN or a datagram to a service lives. */
 static void
 open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
@@ -315,7 +324,7 @@ open_flow(struct ledger *ledger, struct passage *passage, uint32_t replaces)
 	else if (way_may_reach_mirror(ledger, &passage->view, &ledger->flows->records[record]))
 		send_to_mirror(ledger, passage, &ledger->flows->records[record]);
 	else
-		tcp_end(ledger, record); /* it was too big: no failure of the mirror's */
+		take_back(ledger, record); /* it was too big: no failure of the mirror's */
 }
 
 static void

@@ -96,6 +96,7 @@ START_TEST(syn_that_is_too_big_begins_nothing)
 	f.tables.ports[1].mtu = 100;
 	ck_assert_int_eq(talk_client(&t, SEG_SYN, 200).reason, KARMALB_COUNTER_DROP_TOO_BIG);
 	ck_assert_uint_eq(f.flows.worker->n_half_open, 0);
+	ck_assert_uint_eq(f.flows.worker->n_flows, 0);
 	/* Without that much it goes through. */
 	ck_assert(talk_connect(&again, 10));
 	fixture_pass(&f, 5 * SECOND);
