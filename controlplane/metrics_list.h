@@ -54,7 +54,7 @@
 		it->settings.ha_period_karma_s)                                               \
 	X(karma_gain_ratio, GAUGE,                                                            \
 		"Gain of the last re-weighting; karma_gain = auto finds its own",             \
-		it->karma_gain > 0 ? it->karma_gain : NAN)                                    \
+		it->has_gain ? it->karma_gain : NAN)                                          \
 	X(reweight_timestamp_seconds, GAUGE, "When karma last changed the shares, Unix time", \
 		metric_stamp_s(it->reweighted_at_unix_us))
 

@@ -106,7 +106,8 @@ struct model_service {
 	uint64_t block;           /* the current one at the last tick */
 	uint64_t reweighted_us;   /* 0: not yet */
 	unsigned n_reweights;
-	double gain; /* of the last re-weighting; 0: none yet */
+	double gain;   /* of the last re-weighting */
+	bool is_tuned; /* it found that by itself */
 };
 
 struct model_dataplane {

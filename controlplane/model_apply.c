@@ -230,6 +230,7 @@ take_over(struct model *model, struct model_service *fresh, struct model_service
 	fresh->reweighted_us = old->reweighted_us;
 	fresh->n_reweights = old->n_reweights;
 	fresh->gain = old->gain;
+	fresh->is_tuned = old->is_tuned;
 }
 
 /* Kept, for it may come back; the caller has no part in it any more. */

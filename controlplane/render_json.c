@@ -147,7 +147,7 @@ print_services(FILE *out, const struct status *status)
 		add(object, "period_s", count(s->settings.ha_period_karma_s));
 		add(object, "reweighted_at", unix_time(s->reweighted_at_unix_us));
 		add(object, "next_reweight_at", unix_time(s->next_reweight_unix_us));
-		add(object, "karma_gain", s->karma_gain > 0 ? number(s->karma_gain, 3) : NULL);
+		add(object, "karma_gain", s->has_gain ? number(s->karma_gain, 3) : NULL);
 		add(object, "mirrors", count(s->n_mirrors));
 		add(object, "mirrors_up", count(n_up));
 		add(object, "connections_per_s", number(s->connections_per_s, 3));

@@ -105,15 +105,14 @@ static bool
 parse_real(const struct setting *s, const char *text, double *number)
 {
 	struct err unused;
+	int rc;
 
 	if (is_the_word(s, text)) {
 		*number = SETTING_WORD;
 		return true;
 	}
-
-	int rc = s->type == SETTING_SHARE ? units_parse_share(text, number, &unused)
-					  : units_parse_number(text, number, &unused);
-
+	rc = s->type == SETTING_SHARE ? units_parse_share(text, number, &unused)
+				      : units_parse_number(text, number, &unused);
 	return rc == 0 && *number >= s->min && *number <= s->max;
 }
 

@@ -193,7 +193,7 @@ static struct weight_rule
 weight_rule_of(const struct model_service *s)
 {
 	bool is_tuned = s->settings.karma_gain == SETTING_WORD;
-	double gain_before = s->gain > 0 ? s->gain : WEIGHT_GAIN_MAX;
+	double gain_before = s->is_tuned ? s->gain : WEIGHT_GAIN_MAX;
 
 	if (s->settings.karma_rule == KARMA_RULE_DOCUMENTED)
 		return weight_rule_documented;
@@ -266,6 +266,7 @@ reweight_from(struct model_service *s, uint64_t block, uint64_t now_us)
 		m->pulled = pool[i].pulled;
 	}
 	s->gain = rule.gain;
+	s->is_tuned = rule.trusted_samples > 0;
 	s->n_reweights++;
 	s->reweighted_us = now_us;
 	shares_spread(s, now_us);

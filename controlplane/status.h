@@ -115,7 +115,8 @@ struct status_service {
 	uint64_t period;           /* number of the current block */
 	uint64_t period_offset_us; /* of 'now' in it */
 	uint64_t reweighted_at_unix_us;
-	double karma_gain;              /* of that re-weighting; 0: none yet */
+	bool has_gain;                  /* there was one; else the next is 0 */
+	double karma_gain;              /* of that re-weighting */
 	uint64_t next_reweight_unix_us; /* 0: not before the data plane is back, or the strategy
 					   does not use karma */
 	double connections_per_s;

@@ -140,6 +140,7 @@ copy_service(struct status_service *to, const struct model *model, const struct 
 	to->period = karma_block_number(from->period_us, now->now_us);
 	to->period_offset_us = now->now_us % from->period_us;
 	to->reweighted_at_unix_us = unix_us(now, from->reweighted_us);
+	to->has_gain = from->n_reweights > 0;
 	to->karma_gain = from->gain;
 	to->next_reweight_unix_us = unix_us(now, shares_reweight_due_us(from, &model->dataplane));
 	to->mirrors = calloc(from->n_mirrors + 1, sizeof(to->mirrors[0]));

@@ -94,7 +94,8 @@ weight_tuned_gain(const struct weight_rule *rule, struct weight_mirror *mirrors,
 		moves += m->moved;
 		pulls += pull;
 		agreement += m->moved * pull;
-		spread += pull * pull;
+		if (m->pulled != 0) /* one that was not there made the pool no wider */
+			spread += pull * pull;
 		spread_before += m->pulled * m->pulled;
 		n++;
 	}

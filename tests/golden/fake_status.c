@@ -113,6 +113,7 @@ fill_web(struct status_service *s)
 		.endpoints = web_endpoints,
 		.period = 200,
 		.period_offset_us = 2100 * KARMALB_MILLISECOND,
+		.has_gain = true,
 		.karma_gain = 0.4,
 		.reweighted_at_unix_us = NOW_UNIX_US - 2100 * KARMALB_MILLISECOND,
 		.next_reweight_unix_us = NOW_UNIX_US + 2900 * KARMALB_MILLISECOND,

@@ -87,6 +87,7 @@ main(void)
 
 	settings_set_defaults(SETTING_SCOPE_SERVICE, &service.settings);
 	service.reweighted_at_unix_us = 1700000090000000;
+	service.has_gain = true;
 	service.karma_gain = 0.25;
 	service.total = 3000;
 	service.failed = 8;

@@ -144,6 +144,22 @@ START_TEST(a_tuned_gain_is_kept_from_period_to_period)
 }
 END_TEST
 
+START_TEST(a_gain_that_is_tuned_from_now_on_begins_at_one)
+{
+	loop.service_conf.settings.karma_rule = KARMA_RULE_DAMPED;
+	loop.service_conf.settings.karma_gain = 0.02;
+	loop_begin(1);
+	loop_connect_to(1, 0, NULL);
+	for (unsigned block = 0; block < 2; block++) {
+		loop.now_us = loop_block_at(block, 5 * S);
+		loop_answer_like_the_seed(1000);
+		ck_assert(loop_tick_at(loop_block_at(block + 1, 0)));
+		ck_assert_double_eq(loop.web->gain, block == 0 ? 0.02 : 1);
+		loop.web->settings.karma_gain = SETTING_WORD;
+	}
+}
+END_TEST
+
 START_TEST(random_never_reweights)
 {
 	loop.service_conf.settings.ha_strategy = loop_strategy_index("random");
@@ -412,6 +428,7 @@ main(void)
 	tcase_add_test(tc, a_block_without_answers_is_no_reweighting);
 	tcase_add_test(tc, only_the_first_step_is_without_limit);
 	tcase_add_test(tc, a_tuned_gain_is_kept_from_period_to_period);
+	tcase_add_test(tc, a_gain_that_is_tuned_from_now_on_begins_at_one);
 	tcase_add_test(tc, random_never_reweights);
 	tcase_add_test(tc, another_period_begins_its_blocks_anew);
 	tcase_add_test(tc, shares_in_force_are_announced_again);

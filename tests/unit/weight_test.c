@@ -213,6 +213,21 @@ START_TEST(a_mirror_with_few_answers_moves_less)
 }
 END_TEST
 
+START_TEST(a_newcomer_does_not_lower_the_gain)
+{
+	static const double ms[4] = {10, 10.5, 9.5, 0}, joined_ms[4] = {10, 10.5, 9.5, 16};
+	struct weight_rule rule = tuned;
+	struct weight_mirror pool[4];
+
+	rule.gain = 0.5;
+	make_pool(pool, quarters, ms);
+	pool[3].is_in_pool = false;
+	tuned_step(&rule, pool, ms);
+	pool[3].is_in_pool = true;
+	ck_assert_double_ge(tuned_step(&rule, pool, joined_ms), 0.5);
+}
+END_TEST
+
 START_TEST(who_is_out_of_the_pool_has_no_say_in_the_gain)
 {
 	static const double swung_ms[4] = {10, 5, 30, 1000};
@@ -511,6 +526,7 @@ main(void)
 	tcase_add_test(tc, a_step_that_drove_the_pool_apart_halves_the_gain);
 	tcase_add_test(tc, a_gain_grows_back_while_steps_prove_short);
 	tcase_add_test(tc, a_mirror_with_few_answers_moves_less);
+	tcase_add_test(tc, a_newcomer_does_not_lower_the_gain);
 	tcase_add_test(tc, who_is_out_of_the_pool_has_no_say_in_the_gain);
 	tcase_add_test(tc, steady_latencies_settle_at_the_power_of_gain_over_forget);
 	tcase_add_test(tc, a_healed_mirror_gets_its_share_back);
