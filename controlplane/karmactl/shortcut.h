@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* The words: "top", "check", "events"; NULL: there are no more. */
+/* The words: "top", "check", "events", "why"; NULL: there are no more. */
 const char *
 shortcut_at(unsigned i);
 
