@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements that list: events, why, karma.  Loop's thread. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -57,18 +58,35 @@ read_time_of_day(const char *text, time_t now, time_t *at)
 	return true;
 }
 
+/* ".25" at the end of a time, six digits at most; or nothing. */
+static bool
+read_fraction(const char *text, unsigned *us)
+{
+	size_t n_digits;
+
+	*us = 0;
+	if (text[0] == '\0')
+		return true;
+	n_digits = strspn(text + 1, "0123456789");
+	if (text[0] != '.' || n_digits == 0 || n_digits > 6 || text[1 + n_digits] != '\0')
+		return false;
+	*us = (unsigned)strtoul(text + 1, NULL, 10);
+	for (size_t i = n_digits; i < 6; i++)
+		*us *= 10;
+	return true;
+}
+
 /* As SHOW EVENTS has it, local: "2026-11-30 09:00:12.250", parts left out from the end. */
 static bool
-read_moment(const char *text, time_t *at, unsigned *ms)
+read_moment(const char *text, time_t *at, unsigned *us)
 {
 	struct tm tm = {.tm_isdst = -1}, again;
-	int used = 0;
+	int used = 0, n_parts;
 
-	*ms = 0;
-	if (sscanf(text, "%4d-%2d-%2d%n%*1[ T]%2d:%2d%n:%2d%n.%3u%n", &tm.tm_year, &tm.tm_mon,
-		    &tm.tm_mday, &used, &tm.tm_hour, &tm.tm_min, &used, &tm.tm_sec, &used, ms,
-		    &used) < 3 ||
-		text[used] != '\0')
+	n_parts = sscanf(text, "%4d-%2d-%2d%n%*1[ T]%2d%n:%2d%n:%2d%n", &tm.tm_year, &tm.tm_mon,
+		&tm.tm_mday, &used, &tm.tm_hour, &used, &tm.tm_min, &used, &tm.tm_sec, &used);
+	*us = 0;
+	if (n_parts < 3 || (n_parts == 6 ? !read_fraction(text + used, us) : text[used] != '\0'))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
@@ -83,13 +101,13 @@ static int
 read_since(const struct command_call *call, const char *text, uint64_t *unix_us)
 {
 	uint64_t now_us = call->status->now_unix_us, ago_us;
-	unsigned ms = 0;
+	unsigned us = 0;
 	struct err err;
 	time_t at;
 
 	if (read_time_of_day(text, (time_t)(now_us / KARMALB_SECOND), &at) ||
-		read_moment(text, &at, &ms)) {
-		*unix_us = (uint64_t)at * KARMALB_SECOND + ms * KARMALB_MILLISECOND;
+		read_moment(text, &at, &us)) {
+		*unix_us = (uint64_t)at * KARMALB_SECOND + us;
 		return 0;
 	}
 	if (units_parse_time(text, unix_us, &err) == 0)

@@ -136,10 +136,26 @@ class Forms(unittest.TestCase):
         shown = run("events", path=self.path, env={"TZ": "UTC0"})[1].splitlines()[-1].split()[:2]
         for since, is_in in ((shown, True), (["2999-01-01"], False), (["2023-11-14", "22:00"], True),
                              (["2999-01-01T00:00:00Z"], False), (["2001-01-01T00:00:00Z"], True),
-                             (["since", "2999-01-01", "00:00:00.250"], False)):
+                             (["since", "2999-01-01", "00:00:00.250"], False),
+                             (["2023-11-14", "00"], True), (["2999-01-01", "00"], False)):
             status, out, err = run("events", *since, path=self.path)
             self.assertEqual((status, err), (DONE, ""), since)
             self.assertEqual("dead_after" in out, is_in, since)
+
+    def test_events_are_asked_for_by_fractions_of_any_length(self):
+        for _ in range(100):
+            run("set", "service", "web", "dead_after", "=", "7", path=self.path)
+            day, time_of_day = run("events", path=self.path)[1].splitlines()[-1].split()[:2]
+            second, ms = time_of_day.split(".")
+            if 100 <= int(ms) < 900:
+                break
+        for fraction, is_in in ((".1", True), (".10", True), (".99", False), (".9", False),
+                                (".900001", False)):
+            status, out, err = run("events", day, second + fraction, path=self.path)
+            self.assertEqual((status, err), (DONE, ""), fraction)
+            self.assertEqual(time_of_day in out, is_in, (time_of_day, fraction))
+        for wrong in (".", ".x", ".1x", ".1234567"):
+            self.assertEqual(run("events", day, second + wrong, path=self.path)[0], REFUSED, wrong)
 
     def test_the_environment_names_a_socket_and_the_option_wins(self):
         env = {"KARMALB_CONTROL": self.path}
