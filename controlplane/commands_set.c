@@ -36,8 +36,11 @@ struct said {
 };
 static void
 look_up(const struct config *config, const struct balance_outcome *outcome, struct said *said);
+/* "service web: dead_after 4 -> 5" */
 static void
-audit(const struct command_request *request, const struct balance_outcome *outcome);
+format_line(const struct balance_outcome *outcome, char *line, size_t size);
+static void
+audit(const struct command_request *request, const char *line, const char *sentence);
 
 int
 command_set_service(const struct command_call *call)
@@ -119,16 +122,12 @@ on_done(void *arg, const struct balance_outcome *outcome)
 	enum command_result result = command_result_of(outcome->result);
 	struct command_body body;
 
-	snprintf(line, sizeof(line), "service %s: %s %s%s%s", outcome->service,
-		change->setting->name, change->old_text,
-		change->is_changed || !change->is_pinned ? " -> " : "",
-		change->is_changed || !change->is_pinned ? change->new_text
-							 : " (the service's own from now on)");
+	format_line(outcome, line, sizeof(line));
 	look_up(file, outcome, &in_file);
 	look_up(start != NULL ? start : file, outcome, &at_start);
 	rendered.is_in_file = in_file.is_so;
 	rendered.is_saved = at_start.is_so;
-	audit(&pending->request, outcome);
+	audit(&pending->request, line, outcome->sentence);
 	if (command_body_open(&body) != NULL) {
 		if (result == COMMAND_NOT_NOW)
 			pending->render->error(body.out, outcome->sentence);
@@ -157,12 +156,19 @@ look_up(const struct config *config, const struct balance_outcome *outcome, stru
 }
 
 static void
-audit(const struct command_request *request, const struct balance_outcome *outcome)
+format_line(const struct balance_outcome *outcome, char *line, size_t size)
 {
-	log_info("audit: user id %u: service %s: %s %s -> %s (%s)", request->uid, outcome->service,
-		outcome->change.setting->name, outcome->change.old_text, outcome->change.new_text,
-		outcome->sentence);
-	history_add(HISTORY_STATEMENT, "user id %u: service %s: %s %s -> %s (%s)", request->uid,
-		outcome->service, outcome->change.setting->name, outcome->change.old_text,
-		outcome->change.new_text, outcome->sentence);
+	const struct setting_change *change = &outcome->change;
+	bool has_new = change->is_changed || !change->is_pinned;
+
+	snprintf(line, size, "service %s: %s %s%s%s", outcome->service, change->setting->name,
+		change->old_text, has_new ? " -> " : "",
+		has_new ? change->new_text : " (the service's own from now on)");
+}
+
+static void
+audit(const struct command_request *request, const char *line, const char *sentence)
+{
+	log_info("audit: user id %u: %s (%s)", request->uid, line, sentence);
+	history_add(HISTORY_STATEMENT, "user id %u: %s (%s)", request->uid, line, sentence);
 }

@@ -94,6 +94,7 @@ START_TEST(a_change_is_answered_with_what_the_next_start_has)
 		"own. Not saved: the next start takes it from defaults again.\n");
 	web_assert_shows(
 		"SHOW DIFF", "service web: dead_after 4 (the service's own from now on)\n");
+	web_expect_in_log(": service web: dead_after 4 (the service's own from now on) (", 1);
 	web_assert_shows("SET GLOBAL dead_after = 9", "(0 of 1 services have no value of their");
 	web_assert_shows("SET SERVICE web dead_after = 5",
 		". Not saved: the configuration file still says 4.\n");
