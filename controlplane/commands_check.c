@@ -31,6 +31,8 @@ ask_more(struct checking *c);
 static void
 ping_more(struct checking *c);
 static void
+end_when_over(struct checking *c);
+static void
 on_part(void *arg, const struct karmalb_question *part);
 static void
 on_ping(void *arg, const struct ping_result *result);
@@ -51,8 +53,7 @@ command_check_service(const struct command_call *call)
 	if (rc == 0 && c->n_rows > 0) {
 		c->has_begun = true;
 		ping_more(c);
-		if (c->n_told == c->n_rows)
-			checking_answer(c); /* nobody could be asked, which is an answer too */
+		end_when_over(c); /* nobody could be asked, which is an answer too */
 		return COMMAND_LATER;
 	}
 	if (rc == 0)
@@ -178,6 +179,15 @@ settle(struct check_item *item)
 		checking_tell(item);
 }
 
+/* Answers, and 'c' is gone, when all rows are told and nothing that would come back to it is out: a
+ * ping may belong to no row. */
+static void
+end_when_over(struct checking *c)
+{
+	if (c->n_told == c->n_rows && c->n_out == 0 && c->n_pings_out == 0)
+		checking_answer(c);
+}
+
 /* ---- SYNs ---- */
 
 static void
@@ -250,8 +260,7 @@ on_part(void *arg, const struct karmalb_question *part)
 	c->n_out--;
 	end_item(item);
 	ask_more(c);
-	if (c->n_told == c->n_rows)
-		checking_answer(c);
+	end_when_over(c);
 }
 
 /* ---- pings ---- */
@@ -299,6 +308,5 @@ on_ping(void *arg, const struct ping_result *result)
 	c->n_pings_out--;
 	end_ping(ping, state);
 	ping_more(c);
-	if (c->n_told == c->n_rows)
-		checking_answer(c);
+	end_when_over(c);
 }

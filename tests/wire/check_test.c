@@ -16,16 +16,16 @@
 #include "web.h"
 
 #define N_CHECKS 5
+#define N_CROWD  40 /* mirrors, more than are pinged at a time */
 
 /* The kernel takes connections to it, and nobody ever answers. */
 static int mute;
 static uint16_t mute_port, closed_port;
 
 static int
-bind_on_loopback(uint16_t *port)
+bind_somewhere(uint16_t *port)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET}; /* all of the loopback's */
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -41,9 +41,9 @@ static int closed;
 static void
 set_up(void)
 {
-	mute = bind_on_loopback(&mute_port);
+	mute = bind_somewhere(&mute_port);
 	ck_assert_int_eq(listen(mute, 100), 0);
-	closed = bind_on_loopback(&closed_port);
+	closed = bind_somewhere(&closed_port);
 }
 
 static void
@@ -52,6 +52,16 @@ tear_down(void)
 	fake_stop(&web.fake);
 	close(mute);
 	close(closed);
+}
+
+static void
+begin_with(const char *services)
+{
+	fake_start(&web.fake, services);
+	web.fake.is_on_loopback = true;
+	fake_accept(&web.fake, WEB_PROMPT_MS);
+	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
+	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
 }
 
 /* Two mirrors, one that takes connections and one that does not; 'settings' for the service. */
@@ -65,11 +75,7 @@ begin(const char *settings)
 		"  { name = \"m1\"; address = \"127.0.0.1:%u\"; },\n"
 		"  { name = \"m2\"; address = \"127.0.0.1:%u\"; } ); }",
 		settings, mute_port, closed_port);
-	fake_start(&web.fake, services);
-	web.fake.is_on_loopback = true;
-	fake_accept(&web.fake, WEB_PROMPT_MS);
-	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
-	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
+	begin_with(services);
 }
 
 /* Both SYNs of a check, open and silent. */
@@ -150,11 +156,7 @@ START_TEST(where_all_is_udp_mirrors_are_pinged_at_their_ping_port)
 		"{ name = \"web\"; listen = [ \"192.0.2.10:53/udp\" ]; ping_port = %u;\n"
 		"  ha_ping_interval = \"1h\"; mirrors = ( { name = \"m1\"; address = \"127.0.0.1\"; } ); }",
 		mute_port);
-	fake_start(&web.fake, services);
-	web.fake.is_on_loopback = true;
-	fake_accept(&web.fake, WEB_PROMPT_MS);
-	fake_welcome(&web.fake, WEB_INSTANCE, 0, 0, -1);
-	web_apply_and_free(fake_expect_intent(&web.fake, WEB_PROMPT_MS));
+	begin_with(services);
 	answer = web_read_answer(web_ask("CHECK SERVICE web"));
 	web_assert_says(answer, "no TCP; ping: answered (");
 	web_assert_says(answer, "before: none yet");
@@ -170,6 +172,39 @@ START_TEST(pings_of_checks_count_for_nothing)
 	web_assert_says(check_service(), "before: none yet");
 	ck_assert_ptr_null(fake_next_intent(&web.fake, 200));
 	ck_assert_uint_eq(fake_count_in_log(&web.fake, "-> dead"), 0);
+}
+END_TEST
+
+/*
+ * A service of UDP alone that is not pinged has no rows; its ping, turned on while those of many
+ * other mirrors are waited for, is out longer than theirs.
+ */
+START_TEST(a_ping_that_belongs_to_no_row_is_waited_for)
+{
+	char services[N_CROWD * 60 + 600];
+	size_t used;
+	int fd;
+
+	used = (size_t)snprintf(services, sizeof(services),
+		"{ name = \"web\"; listen = [ \"192.0.2.10:80/tcp\" ]; ping = \"http\";\n"
+		"  ha_ping_interval = \"500ms\"; dead_after = 1000; mirrors = (\n");
+	for (unsigned i = 1; i <= N_CROWD; i++)
+		used += (size_t)snprintf(services + used, sizeof(services) - used,
+			"  { name = \"m%u\"; address = \"127.0.0.%u:%u\"; }%s\n", i, i, mute_port,
+			i < N_CROWD ? "," : ");");
+	snprintf(services + used, sizeof(services) - used,
+		"}, { name = \"dns\"; listen = [ \"192.0.2.10:53/udp\" ]; ping = \"none\";\n"
+		"  ping_port = %u; ha_ping_interval = \"1500ms\"; dead_after = 1000;\n"
+		"  mirrors = ( { name = \"m1\"; address = \"127.0.0.1\"; } ); }",
+		mute_port);
+	begin_with(services);
+	fd = web_ask("CHECK SERVICE");
+	for (unsigned i = 0; i < N_CROWD; i++)
+		fake_answer_check(&web.fake, KARMALB_CHECK_OPEN, WEB_PROMPT_MS);
+	web_assert_shows("SET SERVICE dns ping = http", "in force");
+	/* The whole of it is too long for a message. */
+	ck_assert_ptr_nonnull(strstr(web_read_answer(fd), "40 checked: 40 open"));
+	web_assert_shows("SHOW STATUS", "connected");
 }
 END_TEST
 
@@ -241,6 +276,7 @@ main(void)
 	tcase_add_test(tc, no_ping_is_said_to_be_none);
 	tcase_add_test(tc, where_all_is_udp_mirrors_are_pinged_at_their_ping_port);
 	tcase_add_test(tc, pings_of_checks_count_for_nothing);
+	tcase_add_test(tc, a_ping_that_belongs_to_no_row_is_waited_for);
 	tcase_add_test(tc, whoever_hangs_up_leaves_nothing);
 	tcase_add_test(tc, checks_under_way_do_not_hold_up_the_end);
 	srunner_run_all(runner, CK_NORMAL);

@@ -130,7 +130,7 @@ web_ask_json(const char *statement)
 const char *
 web_read_answer(int fd)
 {
-	static char answer[4096];
+	static char answer[65536];
 	size_t at = 0;
 	ssize_t size;
 
