@@ -216,6 +216,17 @@ tell_vips(const struct checking *c, FILE *out, struct pairs *facts)
 	pairs_add_count(facts, "", "vips_on_interface", n_on_interface);
 }
 
+/* Its SYN, or where all is UDP its ping, was sent and ended. */
+static bool
+was_asked(const struct check_item *item)
+{
+	enum check_ping_state ping = item->ping->state;
+
+	if (checking_is_by_tcp(item->service))
+		return item->has_result;
+	return ping == CHECK_PING_ANSWERED || ping == CHECK_PING_FAILED;
+}
+
 static bool
 answers(const struct check_item *item)
 {
@@ -224,7 +235,8 @@ answers(const struct check_item *item)
 	return item->has_result && item->result.result == KARMALB_CHECK_OPEN;
 }
 
-/* Services that somebody was looked for behind, and nobody was there; their number. */
+/* Services of which mirrors were asked, and none of these answers; their number.  One that nobody
+ * could be asked about, for want of time or link, is not among them. */
 static unsigned
 tell_silent(const struct checking *c, FILE *out)
 {
@@ -233,15 +245,16 @@ tell_silent(const struct checking *c, FILE *out)
 
 	for (unsigned i = 0; i < status->n_services; i++) {
 		const struct status_service *s = &status->services[i];
-		unsigned n_rows = 0, n_open = 0;
+		unsigned n_asked = 0, n_open = 0;
 
 		for (unsigned k = 0; k < c->n_items; k++) {
-			if (c->items[k].service != s || !checking_has_row(&c->items[k]))
+			if (c->items[k].service != s || !checking_has_row(&c->items[k]) ||
+				!was_asked(&c->items[k]))
 				continue;
-			n_rows++;
+			n_asked++;
 			n_open += answers(&c->items[k]);
 		}
-		if (n_rows == 0 || n_open > 0)
+		if (n_asked == 0 || n_open > 0)
 			continue;
 		n_silent++;
 		fprintf(out, "! No mirror of %s answers.\n", s->name);
@@ -259,7 +272,7 @@ count_pings(const struct checking *c, enum check_ping_state state)
 	return n;
 }
 
-/* Returns the services that nobody answers for. */
+/* Returns the number of services of which nobody who was asked answers. */
 static unsigned
 tell_end(const struct checking *c, FILE *out, struct pairs *facts)
 {

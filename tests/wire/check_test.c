@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,23 @@ START_TEST(pings_of_checks_count_for_nothing)
 }
 END_TEST
 
+START_TEST(a_service_that_nobody_could_ask_about_is_not_called_silent)
+{
+	struct pollfd asked = {.events = POLLIN};
+	const char *answer;
+	int fd;
+
+	begin("ping = \"none\";");
+	fd = web_ask("CHECK SERVICE web");
+	asked.fd = web.fake.fd;
+	ck_assert_int_eq(poll(&asked, 1, WEB_PROMPT_MS), 1);
+	fake_close(&web.fake); /* with the SYNs on their way */
+	answer = web_read_answer(fd);
+	web_assert_says(answer, "2 checked: 0 open, 0 refused, 0 silent, 2 else");
+	ck_assert_msg(strstr(answer, "No mirror") == NULL, "%s", answer);
+}
+END_TEST
+
 /*
  * A service of UDP alone that is not pinged has no rows; its ping, turned on while those of many
  * other mirrors are waited for, is out longer than theirs.
@@ -276,6 +294,7 @@ main(void)
 	tcase_add_test(tc, no_ping_is_said_to_be_none);
 	tcase_add_test(tc, where_all_is_udp_mirrors_are_pinged_at_their_ping_port);
 	tcase_add_test(tc, pings_of_checks_count_for_nothing);
+	tcase_add_test(tc, a_service_that_nobody_could_ask_about_is_not_called_silent);
 	tcase_add_test(tc, a_ping_that_belongs_to_no_row_is_waited_for);
 	tcase_add_test(tc, whoever_hangs_up_leaves_nothing);
 	tcase_add_test(tc, checks_under_way_do_not_hold_up_the_end);
