@@ -2,6 +2,7 @@
 /* What CHECK SERVICE says: as text, a line as soon as a row is known; for programs, all rows at the
  * end.  Loop's thread. */
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +196,10 @@ tell_vips(const struct checking *c, FILE *out, struct pairs *facts)
 {
 	const struct status *status = c->asking->status;
 	unsigned n_vips = 0, n_on_interface = 0;
+	struct ifaddrs *all;
 
+	if (getifaddrs(&all) < 0)
+		all = NULL; /* the kernel does not say */
 	for (unsigned i = 0; i < status->n_services; i++)
 		for (unsigned l = 0; l < status->services[i].n_listens; l++) {
 			const struct karmalb_address *vip = &status->services[i].listens[l].address;
@@ -205,13 +209,15 @@ tell_vips(const struct checking *c, FILE *out, struct pairs *facts)
 				continue;
 			n_vips++;
 			units_format_host(vip, 0, text, sizeof(text));
-			if (local_address_find(vip, name)) {
+			if (local_address_find(all, vip, name)) {
 				n_on_interface++;
 				fprintf(out, "VIP %s is on %s.\n", text, name);
 			} else {
 				fprintf(out, "VIP %s is on no interface of this host.\n", text);
 			}
 		}
+	if (all != NULL)
+		freeifaddrs(all);
 	pairs_add_count(facts, "", "vips", n_vips);
 	pairs_add_count(facts, "", "vips_on_interface", n_on_interface);
 }

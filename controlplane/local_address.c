@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* getifaddrs() read once a question: people ask rarely. */
+/* A walk through the list: people ask rarely. */
 #include "local_address.h"
 
 #include <assert.h>
@@ -36,18 +36,14 @@ has(const struct ifaddrs *entry, const struct karmalb_address *address)
 }
 
 bool
-local_address_find(const struct karmalb_address *address, char name[LOCAL_ADDRESS_NAME_MAX])
+local_address_find(const struct ifaddrs *all, const struct karmalb_address *address,
+	char name[LOCAL_ADDRESS_NAME_MAX])
 {
-	struct ifaddrs *all;
-	bool is_found = false;
-
-	if (getifaddrs(&all) < 0)
-		return false;
-	for (const struct ifaddrs *i = all; i != NULL && !is_found; i = i->ifa_next) {
-		is_found = has(i, address);
-		if (is_found)
-			snprintf(name, LOCAL_ADDRESS_NAME_MAX, "%s", i->ifa_name);
+	for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+		if (!has(i, address))
+			continue;
+		snprintf(name, LOCAL_ADDRESS_NAME_MAX, "%s", i->ifa_name);
+		return true;
 	}
-	freeifaddrs(all);
-	return is_found;
+	return false;
 }
