@@ -14,6 +14,7 @@ send  the same without waiting for answers
 """
 
 import collections
+import contextlib
 import errno
 import json
 import socket
@@ -40,8 +41,10 @@ def called(error):
 
 
 def ask_datagrams(n_clients, n_queries, with_options):
-    for i in range(n_clients):
-        with socket.socket(FAMILY, socket.SOCK_DGRAM) as s:
+    # All stay open, else two clients would have the same port, and one flow, now and then.
+    with contextlib.ExitStack() as stack:
+        for i in range(n_clients):
+            s = stack.enter_context(socket.socket(FAMILY, socket.SOCK_DGRAM))
             s.settimeout(LIMIT_S)
             if with_options:
                 # Next header and size are the kernel's; then 6 bytes of padding.
