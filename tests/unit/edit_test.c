@@ -13,6 +13,7 @@
 #include "edit.h"
 #include "log.h"
 #include "plan.h"
+#include "saved.h"
 #include "state_file.h"
 #include "suite.h"
 
@@ -130,26 +131,10 @@ START_TEST(what_is_saved_gives_the_same_after_the_file)
 }
 END_TEST
 
-/* What SAVE CONFIG writes, to be freed. */
-static char *
-statements(void)
-{
-	struct plan plan;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	ck_assert_int_eq(plan_make(&plan, file, config), 0);
-	plan_print_statements(&plan, out);
-	plan_fini(&plan);
-	fclose(out);
-	return text;
-}
-
 static void
 assert_saves(const char *wanted)
 {
-	char *text = statements();
+	char *text = saved_statements(file, config);
 
 	ck_assert_str_eq(text, wanted);
 	free(text);

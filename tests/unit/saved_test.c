@@ -12,6 +12,7 @@
 #include "edit.h"
 #include "log.h"
 #include "plan.h"
+#include "saved.h"
 #include "state_file.h"
 #include "statement.h"
 #include "suite.h"
@@ -64,22 +65,6 @@ say_all(struct config **config, const struct config *file, const char *statement
 	free(text);
 }
 
-/* What SAVE CONFIG writes of 'config', to be freed. */
-static char *
-save(const struct config *file, const struct config *config)
-{
-	struct plan plan;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	ck_assert_int_eq(plan_make(&plan, file, config), 0);
-	plan_print_statements(&plan, out);
-	plan_fini(&plan);
-	fclose(out);
-	return text;
-}
-
 /* The file with what was saved. */
 static struct config *
 apply(const struct config *file, const char *text, struct state_report *report)
@@ -102,7 +87,7 @@ apply(const struct config *file, const char *text, struct state_report *report)
 static void
 assert_same(const struct config *a, const struct config *b, const char *saved)
 {
-	char *text = save(a, b);
+	char *text = saved_statements(a, b);
 
 	ck_assert_msg(text[0] == '\0', "saved:\n%sstill to be said:\n%s", saved, text);
 	free(text);
@@ -112,7 +97,7 @@ static void
 assert_comes_back(const struct config *file, const struct config *config)
 {
 	struct state_report report;
-	char *saved = save(file, config);
+	char *saved = saved_statements(file, config);
 	struct config *again = apply(file, saved, &report);
 
 	ck_assert_msg(report.n_refused == 0, "saved:\n%sleft out: %s", saved, report.first_refused);
